@@ -72,6 +72,10 @@ func (c Codes) Kind(code string) Kind {
 	return Unknown
 }
 
+// CodeNoID is the Code of an [Uncertain] error that says: accepted, but no id
+// came back. Such a post is looked up, and never sent a second time by itself.
+const CodeNoID = "no_id"
+
 // Secret is a credential. It prints as [redacted] everywhere but through Reveal.
 type Secret string
 

@@ -1,0 +1,246 @@
+// Package state is herald's memory: what an article is, where each of its
+// deliveries stands, which moves a delivery may make, and the bbolt file that
+// keeps all of it. It decides nothing about platforms and makes no call; what
+// an answer means is package compensate's to say.
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"herald/article"
+	"herald/platforms"
+)
+
+// ArticleID is an article's identity: the front matter's id, or the slug of the
+// file's name.
+type ArticleID string
+
+// Key names one delivery: one article on one target.
+type Key struct {
+	Article ArticleID
+	Target  string
+}
+
+// String returns "article → target", for logs and errors.
+func (k Key) String() string { return fmt.Sprintf("%s → %s", k.Article, k.Target) }
+
+// HoldReason says why an article waits for a person before anything is sent.
+type HoldReason string
+
+// The reasons an article is held.
+const (
+	HeldDraft     HoldReason = "draft"
+	HeldDuplicate HoldReason = "duplicate"
+	HeldLate      HoldReason = "late"
+	HeldQuality   HoldReason = "quality"
+)
+
+// ArticleHold keeps an article from being published until it is approved.
+type ArticleHold struct {
+	Reason  HoldReason `json:"reason"`
+	Message string     `json:"message"`
+	At      time.Time  `json:"at"`
+}
+
+// Quality is the verdict of the quality check.
+type Quality struct {
+	By       string   `json:"by"` // "ai", "cache" or "basic"
+	Pass     bool     `json:"pass"`
+	Score    *float64 `json:"score"` // 0 to 1; nil where nothing scored it
+	Degraded bool     `json:"degraded"`
+	Details  string   `json:"details"`
+}
+
+// Article is the record of one article. Its state is not stored: it is the fold
+// of its deliveries, see [Summarize].
+type Article struct {
+	ID          ArticleID `json:"id"`
+	Title       string    `json:"title"`
+	Revision    int       `json:"revision"` // counts the content from 1
+	Hash        string    `json:"hash"`
+	Fingerprint string    `json:"fingerprint"`
+	// Sources are the Markdown files of revision 1, 2, …, relative to the queue
+	// folder.
+	Sources     []string            `json:"sources"`
+	AcceptedAt  time.Time           `json:"accepted_at"`
+	UpdatedAt   time.Time           `json:"updated_at"`          // the last time it was dropped
+	PublishAt   time.Time           `json:"publish_at,omitzero"` // zero: at once
+	SkipIfLate  time.Duration       `json:"skip_if_late,omitempty"`
+	Late        time.Duration       `json:"late,omitempty"` // how long after PublishAt the first call began
+	Consistency article.Consistency `json:"consistency,omitempty"`
+	Targets     []string            `json:"targets"` // every delivery's target, in the order they were added
+	Approved    []HoldReason        `json:"approved,omitempty"`
+	Hold        *ArticleHold        `json:"hold,omitempty"`
+	Quality     *Quality            `json:"quality,omitempty"`
+	Notes       []string            `json:"notes,omitempty"`
+	Version     uint64              `json:"version"`
+}
+
+// IsApproved reports whether a person has already let this reason pass.
+func (a *Article) IsApproved(r HoldReason) bool {
+	for _, done := range a.Approved {
+		if done == r {
+			return true
+		}
+	}
+	return false
+}
+
+// Failure is the last error of a delivery.
+type Failure struct {
+	Kind    platforms.Kind `json:"kind"`
+	Op      string         `json:"op,omitempty"`
+	Code    string         `json:"code,omitempty"`
+	Message string         `json:"message"`
+	At      time.Time      `json:"at"`
+}
+
+// Wish is what a person asked for while the outcome of a call was open. It is
+// applied once the outcome is known.
+type Wish string
+
+// The wishes.
+const (
+	WishCancel   Wish = "cancel"
+	WishWithdraw Wish = "withdraw"
+)
+
+// Doubt is why the outcome of a call is open. It decides what absence means.
+type Doubt string
+
+// The doubts.
+const (
+	DoubtLost    Doubt = "lost"    // sent, and the answer is lost
+	DoubtCrash   Doubt = "crash"   // herald ended during the call
+	DoubtNoID    Doubt = "no_id"   // accepted without an id: never sent again
+	DoubtExists  Doubt = "exists"  // the platform says that it already has it
+	DoubtUnknown Doubt = "unknown" // a code that is in no table
+)
+
+// Delivery is one article on one target: a durable record with a state.
+type Delivery struct {
+	Article ArticleID `json:"article"`
+	Target  string    `json:"target"`
+	Type    string    `json:"type"`
+	State   State     `json:"state"`
+	// Version counts the saves; a save against an older one is a conflict.
+	Version uint64 `json:"version"`
+	// Generation counts the deliberate republications from 1.
+	Generation int `json:"generation"`
+	// Revision is the content that is wanted, Sent the one that the last call
+	// carried, Landed the one that the platform has (0: none).
+	Revision int `json:"revision"`
+	Sent     int `json:"sent,omitempty"`
+	Landed   int `json:"landed,omitempty"`
+	// Attempts counts the calls begun in this generation; Spent those that count
+	// against the limit since the last time a person asked for a retry.
+	Attempts int `json:"attempts"`
+	Spent    int `json:"spent,omitempty"`
+	// Due is when the next step is to be made; zero when there is none, or when
+	// it waits for a person.
+	Due time.Time `json:"due,omitzero"`
+	// Since is when the give-up clock began, and HeldBefore how long the account
+	// had been held until then: time held does not count.
+	Since      time.Time     `json:"since"`
+	HeldBefore time.Duration `json:"held_before,omitempty"`
+	// Begun is when the first attempt of this generation began, LastBegun the
+	// latest.
+	Begun     time.Time `json:"begun,omitzero"`
+	LastBegun time.Time `json:"last_begun,omitzero"`
+	// Doubt is why the outcome is open; LookUps counts the look-ups since, and
+	// Absences those in a row that found nothing.
+	Doubt    Doubt `json:"doubt,omitempty"`
+	LookUps  int   `json:"look_ups,omitempty"`
+	Absences int   `json:"absences,omitempty"`
+	// Accepted is when the platform took the post for review, Polls how often it
+	// was asked since.
+	Accepted    time.Time         `json:"accepted,omitzero"`
+	Polls       int               `json:"polls,omitempty"`
+	Receipt     platforms.Receipt `json:"receipt,omitzero"`
+	PublishedAt time.Time         `json:"published_at,omitzero"`
+	Error       *Failure          `json:"error,omitempty"`
+	Wish        Wish              `json:"wish,omitempty"`
+	History     []Entry           `json:"history,omitempty"`
+}
+
+// Key returns the delivery's name.
+func (d *Delivery) Key() Key { return Key{d.Article, d.Target} }
+
+// IdempotencyKey returns the key of (article, target, generation): 32 hex
+// digits, the same on every attempt and after every restart.
+func (d *Delivery) IdempotencyKey() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", d.Article, d.Target, d.Generation))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Outdated reports whether the platform has an older revision than is wanted.
+func (d *Delivery) Outdated() bool { return d.Landed > 0 && d.Landed < d.Revision }
+
+// Closed reports whether nothing is left to do and nobody has to look.
+func (d *Delivery) Closed() bool {
+	switch d.State {
+	case Published:
+		return d.Error == nil
+	case Withdrawn, Canceled:
+		return true
+	}
+	return false
+}
+
+// Hold keeps an account from being called, for a time or until a person has
+// mended its credential. It survives a restart. A Hold without a Kind holds
+// nothing and only remembers Total.
+type Hold struct {
+	Account string         `json:"account"`
+	Kind    platforms.Kind `json:"kind,omitempty"`
+	Op      string         `json:"op,omitempty"`
+	Code    string         `json:"code,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Since   time.Time      `json:"since,omitzero"`
+	// Until is the end of the hold, or, for a person's, the next probe.
+	Until time.Time `json:"until,omitzero"`
+	// ForPerson holds do not end by time.
+	ForPerson bool `json:"for_person,omitempty"`
+	// Level counts the holds in a row; it doubles the next one.
+	Level int `json:"level,omitempty"`
+	// Total is how long earlier holds of this account lasted, all together.
+	Total time.Duration `json:"total,omitempty"`
+}
+
+// Active reports whether the account may not be called at now.
+func (h Hold) Active(now time.Time) bool {
+	return h.Kind != "" && (h.ForPerson || now.Before(h.Until))
+}
+
+// Held returns how long the account has been held in all its life, at now.
+func (h Hold) Held(now time.Time) time.Duration {
+	if h.Kind == "" {
+		return h.Total
+	}
+	end := now
+	if !h.ForPerson && h.Until.Before(now) {
+		end = h.Until
+	}
+	return h.Total + max(0, end.Sub(h.Since))
+}
+
+// Clear returns the hold lifted at now, with its time added to Total.
+func (h Hold) Clear(now time.Time) Hold {
+	return Hold{Account: h.Account, Total: h.Held(now)}
+}
+
+// The errors of a store. Ask with errors.Is.
+var (
+	// ErrConflict: the record was saved by someone else since it was read.
+	ErrConflict = errors.New("record has changed since it was read")
+	// ErrNotFound: there is no such record.
+	ErrNotFound = errors.New("no such record")
+	// ErrLocked: another process has the store open.
+	ErrLocked = errors.New("store is in use by another process")
+	// ErrDamaged: the file is there but is not a readable store.
+	ErrDamaged = errors.New("store file is damaged")
+)

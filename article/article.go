@@ -47,7 +47,8 @@ type Article struct {
 	AllowDuplicate bool
 	Draft          bool
 
-	// Overrides holds the per-target front matter, by target name.
+	// Overrides holds the per-target front matter, by target name. Of the common
+	// keys tags is a []string, cover an *Image and each other a string.
 	Overrides map[string]map[string]any
 	// Options holds, after For, the overrides that are not common keys.
 	Options map[string]any

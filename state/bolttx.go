@@ -151,16 +151,6 @@ func (t boltTx) Newest(limit int) ([]ArticleID, error) {
 	return ids, nil
 }
 
-func (t boltTx) AcceptedBefore(before time.Time, fn func(ArticleID) error) error {
-	c := t.tx.Bucket(bucketNewest).Cursor()
-	for k, _ := c.First(); k != nil && decodeTime(k).Before(before); k, _ = c.Next() {
-		if err := fn(ArticleID(k[8:])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (t boltTx) SameText(fingerprint string) ([]ArticleID, error) {
 	var ids []ArticleID
 	prefix := append([]byte(fingerprint), 0)

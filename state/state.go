@@ -67,7 +67,6 @@ type Article struct {
 	// folder.
 	Sources     []string            `json:"sources"`
 	AcceptedAt  time.Time           `json:"accepted_at"`
-	UpdatedAt   time.Time           `json:"updated_at"`          // the last time it was dropped
 	PublishAt   time.Time           `json:"publish_at,omitzero"` // zero: at once
 	SkipIfLate  time.Duration       `json:"skip_if_late,omitempty"`
 	Late        time.Duration       `json:"late,omitempty"` // how long after PublishAt the first call began

@@ -54,8 +54,6 @@ type Reader interface {
 	Unfinished(fn func(id ArticleID) error) error
 	// Newest returns the ids of the limit articles accepted last, newest first.
 	Newest(limit int) ([]ArticleID, error)
-	// AcceptedBefore calls fn with the articles accepted before t, oldest first.
-	AcceptedBefore(t time.Time, fn func(id ArticleID) error) error
 	// SameText returns the articles with this fingerprint.
 	SameText(fingerprint string) ([]ArticleID, error)
 	// ReceiptOwner returns which article's delivery on target has the platform's

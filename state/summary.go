@@ -177,7 +177,7 @@ func fold(a Article, ds []Delivery, outlook func(string) Outlook, now time.Time)
 
 func reportDelivery(a Article, d Delivery, o Outlook, now time.Time) DeliveryReport {
 	r := DeliveryReport{
-		Target: d.Target, Type: d.Type, State: d.State, Attempts: d.Attempts, Generation: d.Generation,
+		Target: d.Target, Type: d.Type, State: d.State, Attempts: d.Attempts, Generation: d.Generation, History: d.History,
 		RemoteID: d.Receipt.ID, URL: d.Receipt.URL, PublishedAt: timePtr(d.PublishedAt), Due: timePtr(nextStep(d, o, now)),
 	}
 	if f := d.Error; f != nil {

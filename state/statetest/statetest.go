@@ -36,7 +36,7 @@ func Run(t *testing.T, c Case) {
 		{"what is due comes oldest first, apart by target and class", due},
 		{"the due index follows every save", dueFollows},
 		{"only unfinished articles are listed as unfinished", unfinished},
-		{"the newest articles come first, the oldest are found by time", newest},
+		{"the newest articles come first", newest},
 		{"equal texts are found by fingerprint, also after a revision", sameText},
 		{"a receipt knows whose it is", receipts},
 		{"notes belong to a generation, media to all of them", memos},
@@ -280,12 +280,6 @@ func newest(t *testing.T, c Case) {
 	got := view(t, s, func(r state.Reader) ([]state.ArticleID, error) { return r.Newest(2) })
 	if diff := cmp.Diff([]state.ArticleID{"a", "c"}, got); diff != "" {
 		t.Errorf("newest (-want +got):\n%s", diff)
-	}
-	got = view(t, s, func(r state.Reader) (ids []state.ArticleID, err error) {
-		return ids, r.AcceptedBefore(start.Add(90*time.Minute), func(id state.ArticleID) error { ids = append(ids, id); return nil })
-	})
-	if diff := cmp.Diff([]state.ArticleID{"b", "c"}, got); diff != "" {
-		t.Errorf("accepted before (-want +got):\n%s", diff)
 	}
 }
 

@@ -124,7 +124,7 @@ func findsNothing(t testing.TB, c Case) {
 	if err != nil {
 		t.Fatalf("an empty platform is no error: %v", err)
 	}
-	if found != (platforms.Found{}) {
+	if found.Outcome != platforms.Absent || found.Receipt != (platforms.Receipt{}) || len(found.Twins) != 0 {
 		t.Errorf("found %+v, want Absent and no receipt", found)
 	}
 }
@@ -137,8 +137,8 @@ func findsItsOwn(t testing.TB, c Case) {
 	b.reopen()
 	finder := ability[platforms.Finder](b)
 	found, err := finder.Find(t.Context(), d.post, since(b.began), d.memo)
-	if err != nil || found.Outcome != platforms.Present || found.Receipt.ID != r.ID {
-		t.Errorf("found %+v, %v; want Present with id %q", found, err, r.ID)
+	if err != nil || found.Outcome != platforms.Present || found.Receipt.ID != r.ID || len(found.Twins) != 0 {
+		t.Errorf("found %+v, %v; want Present with id %q and no twin", found, err, r.ID)
 	}
 	other := b.render(b.articles.Other, 1)
 	found, err = finder.Find(t.Context(), other, since(b.began), NewMemo())

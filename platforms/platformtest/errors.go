@@ -255,16 +255,16 @@ func chain(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%v %+v %#v\n", err, err, err)
+	parts := []string{fmt.Sprintf("%v %+v %#v", err, err, err)}
 	switch x := err.(type) { //nolint:errorlint // walks the chain itself
 	case interface{ Unwrap() error }:
-		text += chain(x.Unwrap())
+		parts = append(parts, chain(x.Unwrap()))
 	case interface{ Unwrap() []error }:
 		for _, inner := range x.Unwrap() {
-			text += chain(inner)
+			parts = append(parts, chain(inner))
 		}
 	}
-	return text
+	return strings.Join(parts, "\n")
 }
 
 // forms are the shapes in which a secret travels.

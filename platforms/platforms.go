@@ -112,6 +112,9 @@ const (
 type Found struct {
 	Outcome Outcome
 	Receipt Receipt
+	// Twins are further posts with this post's mark, where the look-up sees them:
+	// copies that should not be there.
+	Twins []Receipt
 }
 
 // Memo is the durable notepad of one delivery: image by content hash → media

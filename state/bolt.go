@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -42,6 +43,9 @@ const lockTimeout = 500 * time.Millisecond
 // while another process has it open, and ErrDamaged for a file that is no store;
 // such a file is never touched.
 func Open(path string) (*Bolt, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return nil, fmt.Errorf("%s: %w (it is empty); put a backup in its place, or remove it and run `herald restore`", path, ErrDamaged)
+	}
 	// The free list is written with each commit: it stays short, since records
 	// are replaced and hardly ever deleted, and a file whose free list is not
 	// stored must be scanned from end to end when it is opened.
@@ -89,7 +93,7 @@ func openError(path string, err error) error {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("%s: %w", path, ErrLocked)
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-		return fmt.Errorf("%s: %w (%w); move it aside and put a backup in its place", path, ErrDamaged, err)
+		return fmt.Errorf("%s: %w (%w); move it aside, and put a backup in its place or run `herald restore`", path, ErrDamaged, err)
 	}
 	return fmt.Errorf("open store %s: %w", path, err)
 }
@@ -180,6 +184,19 @@ func (s *Bolt) commit(group []*op) {
 	for _, o := range group {
 		o.done <- s.db.Update(func(tx *bbolt.Tx) error { return o.fn(boltTx{tx}) })
 	}
+}
+
+// Backup writes a consistent copy of the store to w while it is in use.
+func (s *Bolt) Backup(w io.Writer) (int64, error) {
+	var n int64
+	err := s.db.View(func(tx *bbolt.Tx) (err error) {
+		n, err = tx.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("back the store up: %w", err)
+	}
+	return n, nil
 }
 
 // Close stops the committer after the group it is writing and closes the file.

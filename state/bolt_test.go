@@ -81,6 +81,7 @@ func TestAFileThatIsNoStoreIsRefusedAndNotTouched(t *testing.T) {
 		"text":           strings.Repeat("this is no store\n", 1000),
 		"zeros":          strings.Repeat("\x00", 64<<10),
 		"a broken store": "",
+		"nothing":        "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "herald.db")
@@ -121,6 +122,52 @@ func brokenStore(t *testing.T) string {
 	}
 	copy(raw, strings.Repeat("x", 2*os.Getpagesize()))
 	return string(raw)
+}
+
+func TestABackupIsAWholeStoreTakenWhileOthersWrite(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "herald.db"))
+	k := state.Key{Article: "a", Target: "t"}
+	d := state.Delivery{Article: "a", Target: "t", State: state.Queued}
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			if err := s.Update(func(tx state.Tx) error { return tx.PutDelivery(d) }); err != nil {
+				stopped <- err
+				return
+			}
+			d.Version++
+		}
+	}()
+	copyPath := filepath.Join(dir, "copy.db")
+	for range 20 {
+		f, err := os.Create(copyPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Backup(f); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		check(t, copyPath)
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	restored := open(t, copyPath)
+	err := restored.View(func(r state.Reader) error { _, err := r.Delivery(k); return err })
+	if err != nil {
+		t.Errorf("the copy lacks the delivery: %v", err)
+	}
 }
 
 func TestAClosedStoreRefusesWrites(t *testing.T) {

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"go.etcd.io/bbolt"
-
-	"herald/platforms"
 )
 
 // The buckets. Parts of a key are separated by a zero byte; times are eight
@@ -18,18 +16,20 @@ import (
 var (
 	bucketMeta       = []byte("meta")       // "format" → "1"
 	bucketArticles   = []byte("articles")   // id → Article
-	bucketDeliveries = []byte("deliveries") // id, target → Delivery
+	bucketDeliveries = []byte("deliveries") // id, target → head, Delivery
 	bucketDue        = []byte("due")        // target, class, time, id → nothing
+	bucketChecks     = []byte("checks")     // time, id → nothing
 	bucketUnfinished = []byte("unfinished") // id, target → nothing
 	bucketNewest     = []byte("newest")     // time, id → nothing
 	bucketText       = []byte("text")       // fingerprint, id → nothing
 	bucketReceipts   = []byte("receipts")   // target, remote id → id
 	bucketMemos      = []byte("memos")      // id, target, generation, name → value
 	bucketHolds      = []byte("holds")      // account → Hold
+	bucketNotices    = []byte("notices")    // number → Notice
 
 	buckets = [][]byte{
-		bucketMeta, bucketArticles, bucketDeliveries, bucketDue, bucketUnfinished,
-		bucketNewest, bucketText, bucketReceipts, bucketMemos, bucketHolds,
+		bucketMeta, bucketArticles, bucketDeliveries, bucketDue, bucketChecks, bucketUnfinished,
+		bucketNewest, bucketText, bucketReceipts, bucketMemos, bucketHolds, bucketNotices,
 	}
 )
 
@@ -88,7 +88,11 @@ func (t boltTx) Article(id ArticleID) (a Article, err error) {
 }
 
 func (t boltTx) Delivery(k Key) (d Delivery, err error) {
-	return d, t.get(bucketDeliveries, deliveryKey(k), &d)
+	raw := t.tx.Bucket(bucketDeliveries).Get(deliveryKey(k))
+	if raw == nil {
+		return d, ErrNotFound
+	}
+	return decodeDelivery(raw)
 }
 
 func (t boltTx) Deliveries(id ArticleID) ([]Delivery, error) {
@@ -96,9 +100,9 @@ func (t boltTx) Deliveries(id ArticleID) ([]Delivery, error) {
 	prefix := append([]byte(id), 0)
 	c := t.tx.Bucket(bucketDeliveries).Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		var d Delivery
-		if err := json.Unmarshal(v, &d); err != nil {
-			return nil, fmt.Errorf("record %q: %w: %w", k, ErrDamaged, err)
+		d, err := decodeDelivery(v)
+		if err != nil {
+			return nil, err
 		}
 		ds = append(ds, d)
 	}
@@ -117,6 +121,18 @@ func (t boltTx) Due(target string, class Class, now time.Time, limit int) (keys 
 		keys = append(keys, Key{ArticleID(rest[8:]), target})
 	}
 	return keys, time.Time{}, nil
+}
+
+func (t boltTx) DueChecks(now time.Time, limit int) (ids []ArticleID, next time.Time, err error) {
+	c := t.tx.Bucket(bucketChecks).Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		at := decodeTime(k)
+		if len(ids) == limit || at.After(now) {
+			return ids, at, nil
+		}
+		ids = append(ids, ArticleID(k[8:]))
+	}
+	return ids, time.Time{}, nil
 }
 
 func (t boltTx) Waiting(target string) (int, error) {
@@ -173,7 +189,7 @@ func (t boltTx) Memo(k Key, generation int, name string) (string, bool, error) {
 
 func (t boltTx) Hold(account string) (Hold, error) {
 	h := Hold{Account: account}
-	if err := t.get(bucketHolds, []byte(account), &h); err != nil && err != ErrNotFound {
+	if err := t.get(bucketHolds, []byte(account), &h); err != nil && !errors.Is(err, ErrNotFound) {
 		return h, err
 	}
 	return h, nil
@@ -182,13 +198,13 @@ func (t boltTx) Hold(account string) (Hold, error) {
 func (t boltTx) PutArticle(a Article) error {
 	old, err := t.Article(a.ID)
 	switch {
-	case err != nil && err != ErrNotFound:
+	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	case old.Version != a.Version:
 		return fmt.Errorf("save article %s: %w", a.ID, ErrConflict)
 	}
 	text := t.tx.Bucket(bucketText)
-	if err == ErrNotFound {
+	if errors.Is(err, ErrNotFound) {
 		if err := t.tx.Bucket(bucketNewest).Put(timeKey(a.AcceptedAt, a.ID), nil); err != nil {
 			return err
 		}
@@ -200,31 +216,42 @@ func (t boltTx) PutArticle(a Article) error {
 	if err := text.Put(textKey(a), nil); err != nil {
 		return err
 	}
+	checks := t.tx.Bucket(bucketChecks)
+	if !old.CheckDue.IsZero() {
+		if err := checks.Delete(timeKey(old.CheckDue, a.ID)); err != nil {
+			return err
+		}
+	}
+	if !a.CheckDue.IsZero() {
+		if err := checks.Put(timeKey(a.CheckDue, a.ID), nil); err != nil {
+			return err
+		}
+	}
 	a.Version++
 	return t.put(bucketArticles, []byte(a.ID), a)
 }
 
 func (t boltTx) PutDelivery(d Delivery) error {
 	key := deliveryKey(d.Key())
-	old, err := t.Delivery(d.Key())
-	switch {
-	case err != nil && err != ErrNotFound:
-		return err
-	case old.Version != d.Version:
+	deliveries, due := t.tx.Bucket(bucketDeliveries), t.tx.Bucket(bucketDue)
+	old := deliveries.Get(key)
+	version, wake := decodeHead(old)
+	if version != d.Version {
 		return fmt.Errorf("save delivery %s: %w", d.Key(), ErrConflict)
 	}
-	due := t.tx.Bucket(bucketDue)
-	if !old.Due.IsZero() {
-		if err := due.Delete(dueKey(old)); err != nil {
+	next := dueKey(d)
+	if wake != nil && !bytes.Equal(wake, next) {
+		if err := due.Delete(wake); err != nil {
 			return err
 		}
 	}
-	if !d.Due.IsZero() {
-		if err := due.Put(dueKey(d), nil); err != nil {
+	if next != nil {
+		if err := due.Put(next, nil); err != nil {
 			return err
 		}
 	}
 	unfinished := t.tx.Bucket(bucketUnfinished)
+	var err error
 	if d.Closed() {
 		err = unfinished.Delete(key)
 	} else {
@@ -233,13 +260,61 @@ func (t boltTx) PutDelivery(d Delivery) error {
 	if err != nil {
 		return err
 	}
-	if id := d.Receipt.ID; id != "" && id != old.Receipt.ID {
+	if id := d.Receipt.ID; id != "" {
 		if err := t.tx.Bucket(bucketReceipts).Put(receiptKey(d.Target, id), []byte(d.Article)); err != nil {
 			return err
 		}
 	}
 	d.Version++
-	return t.put(bucketDeliveries, key, d)
+	raw, err := encodeDelivery(d, next)
+	if err != nil {
+		return err
+	}
+	return deliveries.Put(key, raw)
+}
+
+// A stored delivery begins with its version and its key in the due index, so
+// that a save need not decode the record that it replaces: version (8 bytes), the
+// key's length (2 bytes), the key, then the record.
+
+func encodeDelivery(d Delivery, wake []byte) ([]byte, error) {
+	record, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode delivery %s: %w", d.Key(), err)
+	}
+	raw := make([]byte, 0, headSize+len(wake)+len(record))
+	raw = binary.BigEndian.AppendUint64(raw, d.Version)
+	raw = binary.BigEndian.AppendUint16(raw, uint16(len(wake)))
+	return append(append(raw, wake...), record...), nil
+}
+
+const headSize = 8 + 2
+
+// decodeHead returns version and due key of a stored delivery; 0 and nil of one
+// that is not stored. The key is a copy: bbolt's own bytes end with the next write.
+func decodeHead(raw []byte) (version uint64, wake []byte) {
+	if len(raw) < headSize {
+		return 0, nil
+	}
+	n := int(binary.BigEndian.Uint16(raw[8:]))
+	if n == 0 || len(raw) < headSize+n {
+		return binary.BigEndian.Uint64(raw), nil
+	}
+	return binary.BigEndian.Uint64(raw), bytes.Clone(raw[headSize : headSize+n])
+}
+
+func decodeDelivery(raw []byte) (d Delivery, err error) {
+	n := headSize
+	if len(raw) >= headSize {
+		n += int(binary.BigEndian.Uint16(raw[8:]))
+	}
+	if len(raw) < n {
+		return d, fmt.Errorf("delivery record of %d bytes: %w", len(raw), ErrDamaged)
+	}
+	if err := json.Unmarshal(raw[n:], &d); err != nil {
+		return d, fmt.Errorf("delivery record: %w: %w", ErrDamaged, err)
+	}
+	return d, nil
 }
 
 func (t boltTx) PutMemo(k Key, generation int, name, value string) error {
@@ -248,54 +323,28 @@ func (t boltTx) PutMemo(k Key, generation int, name, value string) error {
 
 func (t boltTx) PutHold(h Hold) error { return t.put(bucketHolds, []byte(h.Account), h) }
 
-func deliveryKey(k Key) []byte {
-	b := make([]byte, 0, len(k.Article)+1+len(k.Target))
-	b = append(b, k.Article...)
-	b = append(b, 0)
-	return append(b, k.Target...)
-}
-
-func duePrefix(target string, class Class) []byte {
-	b := make([]byte, 0, len(target)+64)
-	b = append(b, target...)
-	return append(b, 0, byte(class))
-}
-
-func dueKey(d Delivery) []byte {
-	b := duePrefix(d.Target, ClassOf(d.State))
-	b = appendTime(b, d.Due)
-	return append(b, d.Article...)
-}
-
-func timeKey(at time.Time, id ArticleID) []byte { return append(appendTime(nil, at), id...) }
-
-func textKey(a Article) []byte {
-	return append(append([]byte(a.Fingerprint), 0), a.ID...)
-}
-
-func receiptKey(target, remoteID string) []byte {
-	return append(append([]byte(target), 0), remoteID...)
-}
-
-// memoKey puts uploaded media beside the generations, since they outlive them.
-func memoKey(k Key, generation int, name string) []byte {
-	b := append(deliveryKey(k), 0)
-	if !isMedia(name) {
-		b = strconv.AppendInt(b, int64(generation), 10)
+func (t boltTx) Notices(limit int) ([]Notice, error) {
+	var ns []Notice
+	c := t.tx.Bucket(bucketNotices).Cursor()
+	for k, v := c.First(); k != nil && len(ns) < limit; k, v = c.Next() {
+		var n Notice
+		if err := json.Unmarshal(v, &n); err != nil {
+			return nil, fmt.Errorf("notice: %w: %w", ErrDamaged, err)
+		}
+		ns = append(ns, n)
 	}
-	return append(append(b, 0), name...)
+	return ns, nil
 }
 
-func isMedia(name string) bool {
-	return len(name) >= len(platforms.MediaKey) && name[:len(platforms.MediaKey)] == platforms.MediaKey
+func (t boltTx) PutNotice(n Notice) error {
+	id, err := t.tx.Bucket(bucketNotices).NextSequence()
+	if err != nil {
+		return err
+	}
+	n.ID = id
+	return t.put(bucketNotices, binary.BigEndian.AppendUint64(nil, id), n)
 }
 
-// appendTime encodes a time so that the bytes sort as the times do; it covers
-// the years 1678 to 2262.
-func appendTime(b []byte, t time.Time) []byte {
-	return binary.BigEndian.AppendUint64(b, uint64(t.UnixNano())^(1<<63))
-}
-
-func decodeTime(b []byte) time.Time {
-	return time.Unix(0, int64(binary.BigEndian.Uint64(b)^(1<<63))).UTC()
+func (t boltTx) DropNotice(id uint64) error {
+	return t.tx.Bucket(bucketNotices).Delete(binary.BigEndian.AppendUint64(nil, id))
 }

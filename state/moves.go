@@ -45,6 +45,7 @@ const (
 	Withdraw  Verb = "withdraw"  // take it back
 	Gone      Verb = "gone"      // it is taken back
 	Republish Verb = "republish" // publish once more, on purpose
+	Observe   Verb = "observe"   // read again what is published; nothing moves
 )
 
 // Move is one row of the transition table.
@@ -86,6 +87,7 @@ var moves = []Move{
 	{Published, Revise, Updating},
 	{Published, Withdraw, Withdrawing},
 	{Published, Republish, Queued},
+	{Published, Observe, Published},
 
 	{Updating, Land, Published},
 	{Updating, Delay, Updating},
@@ -129,7 +131,8 @@ type Event struct {
 	Op   string        // the call, for the history
 	Took time.Duration // of the call
 	// Due is when the next step is to be made: every verb that leads to a state
-	// with one. With Begin it is when an unanswered call counts as lost.
+	// with one. With Begin it is when an unanswered call counts as lost, with Land
+	// and Observe when the post is read again.
 	Due time.Time
 	// Failure is the error: Delay, Lose, Reject, Fail; nil leaves the last one.
 	Failure *Failure
@@ -141,6 +144,8 @@ type Event struct {
 	Receipt platforms.Receipt
 	// Absent says that a look-up answered and found nothing: Delay.
 	Absent bool
+	// Dismiss says that a person accepts the post as it is: Observe.
+	Dismiss bool
 	// Revision is what an update brought: Land; 0 means what was sent.
 	Revision int
 	// Held is how long the account has been held in all: Retry, Revise,
@@ -193,6 +198,7 @@ func (d Delivery) Apply(e Event) (Delivery, error) {
 		d.delayed(from, e)
 	case Lose:
 		d.Doubt, d.LookUps, d.Absences = e.Doubt, 0, 0
+		d.Losses++
 	case Miss:
 		d.Doubt = ""
 	case Accept:
@@ -208,12 +214,18 @@ func (d Delivery) Apply(e Event) (Delivery, error) {
 		d.Due, d.Error, d.Wish, d.Landed = time.Time{}, nil, "", 0
 	case Retry, Revise, Withdraw:
 		d.restartClock(e)
+	case Observe:
+		d.observed(e)
 	case Republish:
 		d.restartClock(e)
 		d.Generation++
 		d.Attempts, d.Landed, d.Sent = 0, 0, 0
-		d.Begun, d.LastBegun, d.PublishedAt = time.Time{}, time.Time{}, time.Time{}
+		d.Losses = 0
+		d.Begun, d.LastBegun, d.PublishedAt, d.ObservedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		d.Receipt, d.Error, d.Wish = platforms.Receipt{}, nil, ""
+	}
+	if e.Verb == Observe && e.Failure == nil && e.Note == "" {
+		return d, nil // all is as it should be: nothing to tell
 	}
 	d.History = appendHistory(d.History, e, to)
 	return d, nil
@@ -245,7 +257,7 @@ func (d *Delivery) delayed(from State, e Event) {
 
 func (d *Delivery) landed(from State, e Event) {
 	d.Receipt = e.Receipt
-	d.Due, d.Error, d.Doubt = time.Time{}, nil, ""
+	d.Error, d.Doubt, d.LookUps, d.Absences, d.Waits = nil, "", 0, 0, ""
 	switch {
 	case e.Revision > 0:
 		d.Landed = e.Revision
@@ -257,8 +269,23 @@ func (d *Delivery) landed(from State, e Event) {
 	}
 }
 
+func (d *Delivery) observed(e Event) {
+	d.LookUps++
+	switch {
+	case e.Dismiss:
+		d.Error, d.Revision = nil, d.Landed
+	case e.Absent:
+		d.Absences++
+	case e.Failure == nil && d.Error != nil && (d.Error.Code == CodeGone || d.Error.Code == CodeTwins):
+		d.Error = nil // it is as it should be again
+	}
+	if e.Due.IsZero() { // this round of look-ups is over
+		d.ObservedAt, d.LookUps, d.Absences = e.At, 0, 0
+	}
+}
+
 func (d *Delivery) restartClock(e Event) {
-	d.Spent, d.Since, d.HeldBefore = 0, e.At, e.Held
+	d.Spent, d.Since, d.HeldBefore, d.Waits = 0, e.At, e.Held, ""
 }
 
 func appendHistory(h []Entry, e Event, to State) []Entry {

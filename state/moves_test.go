@@ -25,7 +25,7 @@ var (
 	}
 	allVerbs = []state.Verb{
 		state.Begin, state.Land, state.Accept, state.Delay, state.Lose, state.Miss, state.Reject, state.Fail,
-		state.Cancel, state.Retry, state.Revise, state.Withdraw, state.Gone, state.Republish,
+		state.Cancel, state.Retry, state.Revise, state.Withdraw, state.Gone, state.Republish, state.Observe,
 	}
 	now = time.Date(2026, 6, 17, 1, 0, 0, 0, time.UTC)
 )

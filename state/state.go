@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"herald/article"
@@ -74,20 +75,47 @@ type Article struct {
 	Targets     []string            `json:"targets"` // every delivery's target, in the order they were added
 	Approved    []HoldReason        `json:"approved,omitempty"`
 	Hold        *ArticleHold        `json:"hold,omitempty"`
-	Quality     *Quality            `json:"quality,omitempty"`
-	Notes       []string            `json:"notes,omitempty"`
-	Version     uint64              `json:"version"`
+	// Backward is set while an all-or-nothing article is being taken back.
+	Backward *Backward `json:"backward,omitempty"`
+	Quality  *Quality  `json:"quality,omitempty"`
+	// CheckDue is when its quality is to be checked, or checked again; zero if
+	// not at all.
+	CheckDue time.Time `json:"check_due,omitzero"`
+	Notes    []string  `json:"notes,omitempty"`
+	Version  uint64    `json:"version"`
 }
 
-// IsApproved reports whether a person has already let this reason pass.
-func (a *Article) IsApproved(r HoldReason) bool {
-	for _, done := range a.Approved {
-		if done == r {
-			return true
-		}
-	}
-	return false
+// Backward says why an all-or-nothing article is taken back.
+type Backward struct {
+	Target string    `json:"target"` // the one that can never have it
+	Why    string    `json:"why"`
+	At     time.Time `json:"at"`
 }
+
+// Notice is something that a person is told, once.
+type Notice struct {
+	ID      uint64    `json:"id"` // counts up
+	At      time.Time `json:"at"`
+	Event   string    `json:"event"` // needs_person, target_held, recovered
+	Article ArticleID `json:"article,omitempty"`
+	Title   string    `json:"title,omitempty"`
+	Target  string    `json:"target,omitempty"`
+	State   State     `json:"state,omitempty"`
+	Kind    string    `json:"kind,omitempty"`
+	Code    string    `json:"code,omitempty"`
+	Message string    `json:"message"`
+	Hint    string    `json:"hint,omitempty"`
+}
+
+// The events of notices.
+const (
+	NeedsPerson = "needs_person"
+	TargetHeld  = "target_held"
+	Recovered   = "recovered"
+)
+
+// IsApproved reports whether a person has already let this reason pass.
+func (a *Article) IsApproved(r HoldReason) bool { return slices.Contains(a.Approved, r) }
 
 // Failure is the last error of a delivery.
 type Failure struct {
@@ -97,6 +125,24 @@ type Failure struct {
 	Message string         `json:"message"`
 	At      time.Time      `json:"at"`
 }
+
+// The codes of what is found when a published post is read again.
+const (
+	CodeGone  = "gone"  // it is not there any more
+	CodeTwins = "twins" // it is there more than once
+)
+
+// Waits is what a delivery waits for before its first attempt, other than time.
+type Waits string
+
+// What a delivery may wait for.
+const (
+	// WaitsCheck: the quality check of its article.
+	WaitsCheck Waits = "check"
+	// WaitsOthers: every other delivery of its all-or-nothing article, since this
+	// one could not be taken back.
+	WaitsOthers Waits = "others"
+)
 
 // Wish is what a person asked for while the outcome of a call was open. It is
 // applied once the outcome is known.
@@ -155,6 +201,9 @@ type Delivery struct {
 	Doubt    Doubt `json:"doubt,omitempty"`
 	LookUps  int   `json:"look_ups,omitempty"`
 	Absences int   `json:"absences,omitempty"`
+	// Losses counts the calls of this generation whose answer was lost: copies may
+	// exist that nobody knows of.
+	Losses int `json:"losses,omitempty"`
 	// Accepted is when the platform took the post for review, Polls how often it
 	// was asked since.
 	Accepted    time.Time         `json:"accepted,omitzero"`
@@ -162,8 +211,14 @@ type Delivery struct {
 	Receipt     platforms.Receipt `json:"receipt,omitzero"`
 	PublishedAt time.Time         `json:"published_at,omitzero"`
 	Error       *Failure          `json:"error,omitempty"`
-	Wish        Wish              `json:"wish,omitempty"`
-	History     []Entry           `json:"history,omitempty"`
+	// ObservedAt is when the published post was last read again.
+	ObservedAt time.Time `json:"observed_at,omitzero"`
+	// Waits is what it waits for before its first attempt.
+	Waits Waits `json:"waits,omitempty"`
+	// Told says that a person was told that the delivery needs one.
+	Told    bool    `json:"told,omitempty"`
+	Wish    Wish    `json:"wish,omitempty"`
+	History []Entry `json:"history,omitempty"`
 }
 
 // Key returns the delivery's name.
@@ -206,6 +261,9 @@ type Hold struct {
 	ForPerson bool `json:"for_person,omitempty"`
 	// Level counts the holds in a row; it doubles the next one.
 	Level int `json:"level,omitempty"`
+	// Broken says that the thing between herald and the platform is broken. It
+	// holds nothing; it is there so that people are told once.
+	Broken bool `json:"broken,omitempty"`
 	// Total is how long earlier holds of this account lasted, all together.
 	Total time.Duration `json:"total,omitempty"`
 }
@@ -234,12 +292,12 @@ func (h Hold) Clear(now time.Time) Hold {
 
 // The errors of a store. Ask with errors.Is.
 var (
-	// ErrConflict: the record was saved by someone else since it was read.
+	// ErrConflict says that the record was saved by someone else since it was read.
 	ErrConflict = errors.New("record has changed since it was read")
-	// ErrNotFound: there is no such record.
+	// ErrNotFound says that there is no such record.
 	ErrNotFound = errors.New("no such record")
-	// ErrLocked: another process has the store open.
+	// ErrLocked says that another process has the store open.
 	ErrLocked = errors.New("store is in use by another process")
-	// ErrDamaged: the file is there but is not a readable store.
+	// ErrDamaged says that the file is there but is not a readable store.
 	ErrDamaged = errors.New("store file is damaged")
 )

@@ -49,6 +49,9 @@ type Reader interface {
 	// Waiting returns how many deliveries of target wait for a call that changes
 	// something.
 	Waiting(target string) (int, error)
+	// DueChecks returns at most limit articles whose quality check is due, oldest
+	// first, and the time of the next behind them; zero if there is none.
+	DueChecks(now time.Time, limit int) (ids []ArticleID, next time.Time, err error)
 	// Unfinished calls fn with every article that has an unfinished delivery, in
 	// the order of their ids. Finished articles cost nothing.
 	Unfinished(fn func(id ArticleID) error) error
@@ -61,6 +64,8 @@ type Reader interface {
 	ReceiptOwner(target, remoteID string) (ArticleID, bool, error)
 	// Memo returns a note of the delivery's generation.
 	Memo(k Key, generation int, name string) (string, bool, error)
+	// Notices returns the oldest limit notices that wait to be told.
+	Notices(limit int) ([]Notice, error)
 	// Hold returns the account's hold; an account without one has a zero Hold
 	// with its name.
 	Hold(account string) (Hold, error)
@@ -77,4 +82,8 @@ type Tx interface {
 	PutDelivery(d Delivery) error
 	PutMemo(k Key, generation int, name, value string) error
 	PutHold(h Hold) error
+	// PutNotice adds a notice to those that wait; its ID is given here.
+	PutNotice(n Notice) error
+	// DropNotice removes one that was told.
+	DropNotice(id uint64) error
 }

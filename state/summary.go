@@ -50,6 +50,7 @@ type Report struct {
 	PublishAt  *time.Time       `json:"publish_at,omitempty"`
 	Late       string           `json:"late,omitempty"` // how long, "3h12m0s"
 	Hold       *ArticleHold     `json:"hold,omitempty"`
+	Backward   *Backward        `json:"backward,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 	Quality    *Quality         `json:"quality"`
 	Deliveries []DeliveryReport `json:"deliveries"`
@@ -68,6 +69,7 @@ type DeliveryReport struct {
 	Error       *ErrorReport `json:"error"`
 	Hint        string       `json:"hint"`
 	Generation  int          `json:"generation,omitempty"`
+	Waits       Waits        `json:"waits,omitempty"`
 	History     []Entry      `json:"history,omitempty"`
 }
 
@@ -85,7 +87,7 @@ func (r *DeliveryReport) NeedsPerson() bool {
 	case Rejected, Failed, Stuck:
 		return true
 	case Queued, Uncertain, Updating, Withdrawing, Reviewing:
-		return r.Due == nil || (r.Error != nil && r.Error.Class == platforms.Permanent)
+		return (r.Due == nil && r.Waits == "") || (r.Error != nil && r.Error.Class == platforms.Permanent)
 	case Published:
 		return r.Error != nil
 	}
@@ -108,7 +110,7 @@ func (r *Report) NeedsPerson() bool {
 func Summarize(a Article, ds []Delivery, outlook func(target string) Outlook, now time.Time) Report {
 	r := Report{
 		ID: a.ID, Title: a.Title, Revision: a.Revision, AcceptedAt: a.AcceptedAt,
-		PublishAt: timePtr(a.PublishAt), Hold: a.Hold, Notes: a.Notes, Quality: a.Quality,
+		PublishAt: timePtr(a.PublishAt), Hold: a.Hold, Backward: a.Backward, Notes: a.Notes, Quality: a.Quality,
 		Degraded: a.Quality != nil && a.Quality.Degraded, Deliveries: []DeliveryReport{},
 	}
 	if a.Late > 0 {
@@ -178,6 +180,7 @@ func fold(a Article, ds []Delivery, outlook func(string) Outlook, now time.Time)
 func reportDelivery(a Article, d Delivery, o Outlook, now time.Time) DeliveryReport {
 	r := DeliveryReport{
 		Target: d.Target, Type: d.Type, State: d.State, Attempts: d.Attempts, Generation: d.Generation, History: d.History,
+		Waits:    d.Waits,
 		RemoteID: d.Receipt.ID, URL: d.Receipt.URL, PublishedAt: timePtr(d.PublishedAt), Due: timePtr(nextStep(d, o, now)),
 	}
 	if f := d.Error; f != nil {
@@ -198,8 +201,8 @@ func waitsForTarget(d Delivery) bool {
 // nextStep says when something happens next, whatever the delivery waits for.
 func nextStep(d Delivery, o Outlook, now time.Time) time.Time {
 	at := d.Due
-	if at.IsZero() {
-		return at
+	if at.IsZero() || d.State == Published { // reading it again is no step of the delivery
+		return time.Time{}
 	}
 	if o.Hold.Active(now) && d.State != Sending && o.Hold.Until.After(at) {
 		at = o.Hold.Until
@@ -219,6 +222,12 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 	switch d.State {
 	case Published:
 		switch {
+		case d.Error != nil && d.Error.Code == CodeGone:
+			return fmt.Sprintf("`herald republish %s --target %s` makes a new post, `herald cancel %s --target %s` accepts it", at, d.Target, at, d.Target)
+		case d.Error != nil && d.Error.Code == CodeTwins:
+			return fmt.Sprintf("remove the surplus by hand, then `herald cancel %s --target %s` settles it; remove_twins: true removes it by itself", at, d.Target)
+		case a.Backward != nil && !o.CanWithdraw:
+			return "the article was taken back, but this platform cannot take a post back: it stays"
 		case d.Error != nil && d.Outdated():
 			return fmt.Sprintf("the platform still has revision %d: the update failed; `herald retry %s --target %s` tries it again", d.Landed, at, d.Target)
 		case d.Outdated():
@@ -241,6 +250,10 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 		return ""
 	}
 	switch {
+	case d.Waits == WaitsCheck:
+		return "its quality is being checked"
+	case d.Waits == WaitsOthers:
+		return "all_or_nothing: this platform cannot take a post back, so it comes last, once all others are published"
 	case d.Wish != "":
 		return fmt.Sprintf("will %s once the outcome is known", d.Wish)
 	case o.Hold.Active(now) && o.Hold.ForPerson:

@@ -17,6 +17,9 @@ type Target struct {
 	Review      Review        `mapstructure:"review"`
 	Probe       Probe         `mapstructure:"probe"`
 	Breaker     Breaker       `mapstructure:"breaker"`
+	// RemoveTwins takes surplus copies of a post back, where a look-up after a
+	// late success finds some; otherwise they are reported.
+	RemoveTwins bool `mapstructure:"remove_twins"`
 
 	// Options holds the adapter's own keys, from which [Decode] makes its
 	// configuration struct. Of an enabled target of a known type, secrets are

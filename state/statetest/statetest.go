@@ -37,10 +37,12 @@ func Run(t *testing.T, c Case) {
 		{"the due index follows every save", dueFollows},
 		{"only unfinished articles are listed as unfinished", unfinished},
 		{"the newest articles come first", newest},
+		{"checks are due by their time, and only once", checks},
 		{"equal texts are found by fingerprint, also after a revision", sameText},
 		{"a receipt knows whose it is", receipts},
 		{"notes belong to a generation, media to all of them", memos},
 		{"holds survive, and an account without one has a name", holds},
+		{"notices wait in order until they are dropped", notices},
 		{"many writers at once lose nothing", concurrent},
 		{"a missing record is ErrNotFound", missing},
 	} {
@@ -253,9 +255,12 @@ func unfinished(t *testing.T, c Case) {
 		id, target string
 		st         state.State
 	}{
-		{"a", "blog", state.Published}, {"a", "blog2", state.Withdrawn},
-		{"b", "blog", state.Published}, {"b", "blog2", state.Failed},
-		{"b2", "blog", state.Queued}, {"b2", "blog2", state.Uncertain},
+		{"a", "blog", state.Published},
+		{"a", "blog2", state.Withdrawn},
+		{"b", "blog", state.Published},
+		{"b", "blog2", state.Failed},
+		{"b2", "blog", state.Queued},
+		{"b2", "blog2", state.Uncertain},
 		{"c", "blog", state.Canceled},
 	} {
 		d := sample(x.id, x.target, time.Time{})
@@ -280,6 +285,30 @@ func newest(t *testing.T, c Case) {
 	got := view(t, s, func(r state.Reader) ([]state.ArticleID, error) { return r.Newest(2) })
 	if diff := cmp.Diff([]state.ArticleID{"a", "c"}, got); diff != "" {
 		t.Errorf("newest (-want +got):\n%s", diff)
+	}
+}
+
+func checks(t *testing.T, c Case) {
+	s := c.Open(t)
+	a := state.Article{ID: "a", AcceptedAt: start, CheckDue: start.Add(time.Minute)}
+	b := state.Article{ID: "b", AcceptedAt: start, CheckDue: start}
+	put(t, s, func(tx state.Tx) error { return errors.Join(tx.PutArticle(a), tx.PutArticle(b)) })
+	at := func(now time.Time) []state.ArticleID {
+		return view(t, s, func(r state.Reader) ([]state.ArticleID, error) {
+			ids, next, err := r.DueChecks(now, 10)
+			if now.Equal(start) && !next.Equal(a.CheckDue) {
+				t.Errorf("next: got %v, want %v", next, a.CheckDue)
+			}
+			return ids, err
+		})
+	}
+	if diff := cmp.Diff([][]state.ArticleID{{"b"}, {"b", "a"}}, [][]state.ArticleID{at(start), at(start.Add(time.Hour))}); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	b.Version, b.CheckDue = 1, time.Time{}
+	put(t, s, func(tx state.Tx) error { return tx.PutArticle(b) })
+	if diff := cmp.Diff([]state.ArticleID{"a"}, at(start.Add(time.Hour))); diff != "" {
+		t.Errorf("after one was checked (-want +got):\n%s", diff)
 	}
 }
 
@@ -371,6 +400,29 @@ func holds(t *testing.T, c Case) {
 	none := view(t, s, func(r state.Reader) (state.Hold, error) { return r.Hold("blog") })
 	if diff := cmp.Diff(state.Hold{Account: "blog"}, none); diff != "" {
 		t.Errorf("account without a hold (-want +got):\n%s", diff)
+	}
+}
+
+func notices(t *testing.T, c Case) {
+	s := c.Open(t)
+	put(t, s, func(tx state.Tx) error {
+		return errors.Join(tx.PutNotice(state.Notice{Message: "first"}), tx.PutNotice(state.Notice{Message: "second"}))
+	})
+	list := func(limit int) (texts []string) {
+		for _, n := range view(t, s, func(r state.Reader) ([]state.Notice, error) { return r.Notices(limit) }) {
+			texts = append(texts, n.Message)
+		}
+		return texts
+	}
+	if diff := cmp.Diff([][]string{{"first"}, {"first", "second"}}, [][]string{list(1), list(9)}); diff != "" {
+		t.Errorf("waiting (-want +got):\n%s", diff)
+	}
+	first := view(t, s, func(r state.Reader) ([]state.Notice, error) { return r.Notices(1) })[0]
+	put(t, s, func(tx state.Tx) error {
+		return errors.Join(tx.DropNotice(first.ID), tx.DropNotice(first.ID), tx.PutNotice(state.Notice{Message: "third"}))
+	})
+	if diff := cmp.Diff([]string{"second", "third"}, list(9)); diff != "" {
+		t.Errorf("after one was told (-want +got):\n%s", diff)
 	}
 }
 

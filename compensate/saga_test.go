@@ -1,0 +1,139 @@
+package compensate_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/article"
+	"herald/platforms"
+	"herald/state"
+)
+
+func together(a *article.Article) { a.Consistency = article.AllOrNothing }
+
+func TestAllOrNothingTakesBackWhatWasPublishedOnceOneNeverWillBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults []fault
+		cause  state.State
+	}{
+		"rejected": {[]fault{{kind: platforms.Rejected, code: "45166"}}, state.Rejected},
+		"time up":  {repeat(fault{kind: platforms.Unavailable}, 100), state.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b, slow := &base{}, &base{}, &base{}
+				b.on("publish", c.faults...)
+				slow.on("publish", fault{hang: true, stored: true})
+				w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}, "slow": whole{slow}})
+				w.admit("x", together)
+				w.pass(200 * time.Hour)
+				w.is("x", "b", c.cause)
+				for target, p := range map[string]*base{"a": a, "slow": slow} {
+					w.is("x", target, state.Withdrawn)
+					if len(p.stored()) != 0 {
+						t.Errorf("%s still has %v", target, p.stored())
+					}
+				}
+				rep := w.report("x")
+				if rep.Backward == nil || rep.Backward.Target != "b" || !strings.Contains(rep.Backward.Why, string(c.cause)) {
+					t.Errorf("the direction is not told: %+v", rep.Backward)
+				}
+			})
+		})
+	}
+}
+
+func repeat(f fault, n int) (all []fault) {
+	for range n {
+		all = append(all, f)
+	}
+	return all
+}
+
+func TestABestEffortArticleKeepsWhatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x")
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+	})
+}
+
+func TestWhatCannotBeTakenBackComesLastOrNotAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, last := &base{}, &base{}
+		a.on("publish", fault{kind: platforms.Unavailable})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "last": last})
+		w.admit("x", together)
+		w.pass(5 * time.Minute)
+		if rep := w.report("x").Deliveries[1]; last.count("publish") != 0 || rep.NeedsPerson() || !strings.Contains(rep.Hint, "comes last") {
+			t.Fatalf("it began before the others, or nobody is told why: %+v", rep)
+		}
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+		w.is("x", "last", state.Published)
+
+		a.on("publish", fault{kind: platforms.Rejected})
+		w.admit("y", together)
+		w.pass(time.Hour)
+		w.is("y", "last", state.Canceled)
+		if last.count("publish") != 1 {
+			t.Errorf("y was sent to the platform that cannot take it back")
+		}
+	})
+}
+
+func TestWhatCannotBeTakenBackStaysAndIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Unavailable}, fault{kind: platforms.Rejected})
+		w := newWorld(t, map[string]platforms.Platform{"a": a, "b": b}) // neither can
+		w.admit("x", together)
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+		w.is("x", "b", state.Rejected)
+		if rep := w.report("x"); rep.State != state.ArticlePartial || !strings.Contains(rep.Deliveries[0].Hint, "it stays") {
+			t.Errorf("got %s, hint %q", rep.State, rep.Deliveries[0].Hint)
+		}
+	})
+}
+
+func TestARetryTurnsTheDirectionRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x", together)
+		w.pass(time.Hour)
+		w.is("x", "a", state.Withdrawn)
+		if _, err := w.driver.Retry("x", "", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+		w.is("x", "b", state.Published)
+		if rep := w.report("x"); rep.Backward != nil || rep.State != state.ArticleSuccess || len(a.stored()) != 1 {
+			t.Errorf("got %s, direction %+v, %d posts", rep.State, rep.Backward, len(a.stored()))
+		}
+	})
+}
+
+func TestADirectionSurvivesARestartInItsMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		a.on("withdraw", repeat(fault{kind: platforms.Unavailable}, 3)...)
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x", together)
+		w.pass(15 * time.Minute)
+		w.is("x", "a", state.Withdrawing)
+		w.halt()
+		w.start()
+		w.pass(24 * time.Hour)
+		w.is("x", "a", state.Withdrawn)
+	})
+}

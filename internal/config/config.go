@@ -39,6 +39,9 @@ type Config struct {
 	HTTP    HTTP          `mapstructure:"http"`
 	Log     Log           `mapstructure:"log"`
 	Quality Quality       `mapstructure:"quality"`
+	// Notify are the channels that people are told through; none: nobody is told.
+	Notify    []Channel `mapstructure:"notify"`
+	Reconcile Reconcile `mapstructure:"reconcile"`
 	// Targets are in the order of the file, the disabled ones included.
 	Targets []Target `mapstructure:"-"`
 
@@ -82,6 +85,21 @@ type Quality struct {
 	Providers []Provider    `mapstructure:"providers"` // tried in order; none: basic check only
 	PassScore float64       `mapstructure:"pass_score"`
 	Timeout   time.Duration `mapstructure:"timeout"`
+}
+
+// Channel is one way to tell people what needs them.
+type Channel struct {
+	Type   string           `mapstructure:"type"` // webhook
+	URL    string           `mapstructure:"url"`
+	Secret platforms.Secret `mapstructure:"secret"` // signs what is sent; empty: unsigned
+}
+
+// Reconcile is the sweep that looks for what should not be.
+type Reconcile struct {
+	Every string `mapstructure:"every"` // cron spec; parsed by the scheduler
+	// Recent is how old a published post may be to be read again, once a day; 0:
+	// never.
+	Recent time.Duration `mapstructure:"recent"`
 }
 
 // Provider is one AI service with an OpenAI-compatible interface.

@@ -9,14 +9,15 @@ import (
 // defaultConfig returns the built-in value of every global key.
 func defaultConfig() Config {
 	return Config{
-		DataDir:  "./herald-data",
-		Timezone: "Asia/Shanghai",
-		Grace:    25 * time.Second,
-		Queue:    Queue{Settle: 2 * time.Second, Sweep: "@every 30s", Keep: 2160 * time.Hour},
-		Control:  Control{Mode: 0o660},
-		HTTP:     HTTP{Listen: "127.0.0.1:7788"},
-		Log:      Log{Level: "info", Format: "text"},
-		Quality:  Quality{PassScore: 0.7, Timeout: 30 * time.Second},
+		DataDir:   "./herald-data",
+		Timezone:  "Asia/Shanghai",
+		Grace:     25 * time.Second,
+		Queue:     Queue{Settle: 2 * time.Second, Sweep: "@every 30s", Keep: 2160 * time.Hour},
+		Control:   Control{Mode: 0o660},
+		HTTP:      HTTP{Listen: "127.0.0.1:7788"},
+		Log:       Log{Level: "info", Format: "text"},
+		Reconcile: Reconcile{Every: "@every 1h", Recent: 72 * time.Hour},
+		Quality:   Quality{PassScore: 0.7, Timeout: 30 * time.Second},
 	}
 }
 

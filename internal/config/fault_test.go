@@ -27,7 +27,7 @@ func TestEveryFaultNamesPlaceKeyAndRemedy(t *testing.T) {
 		{"misspelt key of an adapter", target("dri: x"), []string{"config.yaml:2: unknown key targets.blog.dri; did you mean targets.blog.dir?"}},
 		{"key of a section, one level up", target("attempts: 3"), []string{"config.yaml:2: unknown key targets.blog.attempts; did you mean targets.blog.retry.attempts?"}},
 		{"misspelt key deep in an adapter", wx("relays: [ { url: x }, { tokn: y } ]"), []string{"config.yaml:2: unknown key targets.wx.relays[1].tokn; did you mean targets.wx.relays[1].token?"}},
-		{"name among the defaults", "defaults: { name: x }\n" + minimal, []string{"config.yaml:1: unknown key defaults.name; possible here: timeout, concurrency, pace, retry, lookup, review, probe, breaker"}},
+		{"name among the defaults", "defaults: { name: x }\n" + minimal, []string{"config.yaml:1: unknown key defaults.name; possible here: timeout, concurrency, pace, retry, lookup, review, probe, breaker, remove_twins"}},
 
 		{"value for a section", "queue: 2s\n" + minimal, []string{"config.yaml:1: queue: a value stands where keys belong; write queue: { dir: … }"}},
 		{"value for a section of a target", target("pace: 2s"), []string{"config.yaml:2: targets.blog.pace: a value stands where keys belong; write pace: { every: … }"}},

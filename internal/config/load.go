@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -97,41 +98,65 @@ func (l *loader) layer(path string, m map[string]any, known []string, builtin fu
 	return v.AllSettings()
 }
 
+// lists are the global keys that hold a list of sections, and the section each
+// is a list of.
+var lists = map[string]reflect.Type{
+	"quality.providers": reflect.TypeFor[Provider](),
+	"notify":            reflect.TypeFor[Channel](),
+}
+
 // global fills cfg from what is neither a target nor a default of targets.
 func (l *loader) global(cfg *Config, tree map[string]any) {
-	providers := l.providers(tree)
+	taken := map[string][]any{}
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		taken[key] = l.list(tree, key, lists[key])
+	}
 	builtin := reflect.ValueOf(defaultConfig())
 	settings := l.layer("", tree, slices.DeleteFunc(slices.Clone(globalKeys), inList), func(key string) any { return value(builtin, key) })
-	if len(providers) > 0 {
-		settings["quality"].(map[string]any)["providers"] = providers
+	for key, list := range taken {
+		if len(list) > 0 {
+			store(settings, key, list)
+		}
 	}
 	l.secrets("", reflect.TypeFor[Config](), settings)
 	l.decode("", settings, cfg)
 }
 
-// providers takes the list out of the tree, since viper cannot lay variables
+// list takes a list of sections out of the tree, since viper cannot lay variables
 // over the elements of a list, and does that itself. A number behind the last
 // element adds one.
-func (l *loader) providers(tree map[string]any) []any {
-	quality, _ := tree["quality"].(map[string]any)
-	list, _ := quality["providers"].([]any)
-	delete(quality, "providers")
+func (l *loader) list(tree map[string]any, path string, section reflect.Type) []any {
+	found, _ := lookup(tree, path)
+	list, _ := found.([]any)
+	drop(tree, path)
 	for i := 0; ; i++ {
-		provider := map[string]any{}
+		elem := map[string]any{}
 		if i < len(list) {
-			provider = list[i].(map[string]any)
+			elem = list[i].(map[string]any)
 		}
-		for _, k := range keys(reflect.TypeFor[Provider]()) {
-			if v, ok := l.environment(join(element("quality.providers", i), k)); ok {
-				provider[k] = v
+		for _, k := range keys(section) {
+			if v, ok := l.environment(join(element(path, i), k)); ok {
+				elem[k] = v
 			}
 		}
 		if i >= len(list) {
-			if len(provider) == 0 {
+			if len(elem) == 0 {
 				return list
 			}
-			list = append(list, provider)
+			list = append(list, elem)
 		}
+	}
+}
+
+// drop removes a dotted key from nested maps.
+func drop(m map[string]any, key string) {
+	section, rest, nested := strings.Cut(key, ".")
+	if !nested {
+		delete(m, section)
+		return
+	}
+	if sub, ok := m[section].(map[string]any); ok {
+		drop(sub, rest)
 	}
 }
 

@@ -146,7 +146,7 @@ func other(key string, value any) string {
 	texts := map[string]string{
 		"timezone": "UTC", "log.level": "debug", "log.format": "json", "retry.strategy": "fixed",
 		"http.listen": "127.0.0.1:1", "type": "plain", "defaults.retry.strategy": "fixed",
-		"quality.providers[0].base_url": "https://c.example",
+		"quality.providers[0].base_url": "https://c.example", "notify[0].url": "https://c.example", "notify[0].type": "webhook",
 	}
 	switch value := value.(type) {
 	case time.Duration:
@@ -171,6 +171,7 @@ func other(key string, value any) string {
 func TestEveryKeyCanBeSetFromTheEnvironment(t *testing.T) {
 	const file = `
 quality: { providers: [ { base_url: "https://a.example", model: m } ] }
+notify: [ { type: webhook, url: "https://a.example" } ]
 targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 `
 	check := func(key string, before any, read func(*Config) any) {
@@ -211,6 +212,12 @@ targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 			key = strings.Replace(key, "[]", "[0]", 1)
 			at = func(c *Config) any { return value(reflect.ValueOf(c.Quality.Providers[0]), field) }
 			before = value(reflect.ValueOf(Provider{}), field)
+		}
+		if field, ok := strings.CutPrefix(key, "notify[]."); ok {
+			field = strings.TrimSuffix(field, "_file")
+			key = strings.Replace(key, "[]", "[0]", 1)
+			at = func(c *Config) any { return value(reflect.ValueOf(c.Notify[0]), field) }
+			before = value(reflect.ValueOf(Channel{}), field)
 		}
 		check(key, before, at)
 	}

@@ -43,6 +43,13 @@ func (l *loader) resolve(cfg *Config) {
 	for i, p := range cfg.Quality.Providers {
 		l.provider(element("quality.providers", i), p)
 	}
+	for i, c := range cfg.Notify {
+		l.channel(element("notify", i), c)
+	}
+	l.durations("reconcile", map[string]time.Duration{"recent": cfg.Reconcile.Recent}, 0)
+	if strings.TrimSpace(cfg.Reconcile.Every) == "" {
+		l.faults.add("reconcile.every", `empty; write a cron spec such as "@every 1h"`)
+	}
 }
 
 func or(value, fallback string) string {
@@ -84,14 +91,25 @@ func (l *loader) listen(address string) string {
 }
 
 func (l *loader) provider(key string, p Provider) {
-	switch u, err := url.Parse(p.BaseURL); {
-	case p.BaseURL == "":
-		l.faults.add(key+".base_url", "missing; write one such as https://api.openai.com/v1")
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		l.faults.add(key+".base_url", "not an address; write one such as https://api.openai.com/v1")
-	}
+	l.address(key+".base_url", p.BaseURL, "https://api.openai.com/v1")
 	if p.Model == "" {
 		l.faults.add(key+".model", "missing; name the model to ask")
+	}
+}
+
+// channel checks one way to tell people.
+func (l *loader) channel(key string, c Channel) {
+	l.oneOf(key+".type", c.Type, "webhook")
+	l.address(key+".url", c.URL, "https://example.com/hook")
+}
+
+// address checks an http address.
+func (l *loader) address(key, text, example string) {
+	switch u, err := url.Parse(text); {
+	case text == "":
+		l.faults.add(key, "missing; write one such as %s", example)
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		l.faults.add(key, "not an address; write one such as %s", example)
 	}
 }
 

@@ -57,8 +57,8 @@ type Options struct {
 	Room func() error
 }
 
-// NewDriver makes a driver.
-func NewDriver(o Options) *Driver {
+// New makes a driver.
+func New(o Options) *Driver {
 	dr := &Driver{
 		store: o.Store, targets: map[string]*publisher.Target{}, sources: o.Sources, log: o.Log, wake: o.Wake,
 		moved: o.Moved, notify: o.Notify, check: o.Check, room: o.Room,
@@ -71,11 +71,6 @@ func NewDriver(o Options) *Driver {
 		dr.order = append(dr.order, t.Name)
 	}
 	return dr
-}
-
-// New makes a driver.
-func New(store state.Store, targets []*publisher.Target, sources Sources, log *slog.Logger, wake func(target string)) *Driver {
-	return NewDriver(Options{Store: store, Targets: targets, Sources: sources, Log: log, Wake: wake})
 }
 
 // Next says when a delivery's next step is due.

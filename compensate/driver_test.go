@@ -553,7 +553,7 @@ func TestACallThatNeverCameBackIsLostAfterItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		driver := compensate.New(store, w.targets, w, discard, func(string) {})
+		driver := compensate.New(compensate.Options{Store: store, Targets: w.targets, Sources: w, Log: discard})
 		k := state.Key{Article: "x", Target: "t"}
 		next, err := driver.Step(t.Context(), k)
 		if err != nil || next.At.IsZero() {

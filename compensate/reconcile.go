@@ -1,6 +1,7 @@
 package compensate
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -162,6 +163,21 @@ func (dr *Driver) canFind(target string) bool {
 	}
 	_, ok := t.Platform.(platforms.Finder)
 	return ok
+}
+
+// Known reports whether the store has a record of the article.
+func (dr *Driver) Known(id state.ArticleID) (known bool, err error) {
+	err = dr.store.View(func(r state.Reader) error {
+		switch _, err := r.Article(id); {
+		case errors.Is(err, state.ErrNotFound):
+			return nil
+		case err != nil:
+			return err
+		}
+		known = true
+		return nil
+	})
+	return known, err
 }
 
 // Record returns an article with its deliveries, for the receipt that is kept

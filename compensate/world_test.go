@@ -256,7 +256,7 @@ func (w *world) start() {
 	w.lanes = scheduler.NewLanes(w.targets, log)
 	o := w.options
 	o.Store, o.Targets, o.Sources, o.Log, o.Wake = w.store, w.targets, w, log, w.lanes.Wake
-	w.driver = compensate.NewDriver(o)
+	w.driver = compensate.New(o)
 	if _, err := w.driver.Recover(time.Now()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ type Article struct {
 	Consistency    Consistency
 	AllowDuplicate bool
 	Draft          bool
+	ChecksOff      []string // rules of the quality check that are switched off
 
 	// Overrides holds the per-target front matter, by target name. Of the common
 	// keys tags is a []string, cover an *Image and each other a string.

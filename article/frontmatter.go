@@ -43,6 +43,7 @@ var articleKeys = map[string]func(*loader, field){
 	"allow_duplicate": func(l *loader, f field) { l.a.AllowDuplicate = l.flag(f) },
 	"draft":           func(l *loader, f field) { l.a.Draft = l.flag(f) },
 	"cover":           func(l *loader, f field) { l.addCover("", f) },
+	"checks_off":      func(l *loader, f field) { l.a.ChecksOff = l.tags(f) },
 }
 
 // knownKeys are the names of both.

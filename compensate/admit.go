@@ -92,7 +92,13 @@ func (in *intake) record(a state.Article, source string, quality *state.Quality)
 	if a.Hash != src.Hash {
 		in.adm.Changed = true
 		a.Revision++
-		a.Hash, a.Fingerprint, a.Title, a.Quality = src.Hash, src.Fingerprint, src.Title, quality
+		a.Hash, a.Fingerprint, a.Title = src.Hash, src.Fingerprint, src.Title
+		if !in.dr.check { // else the last verdict stands until the check is made
+			a.Quality = quality
+		}
+		if in.dr.simhash != nil {
+			a.Simhash = in.dr.simhash(src)
+		}
 		a.Sources = append(a.Sources, source)
 		a.Hold = nil // an edited file is a new decision
 		if a.CheckDue = (time.Time{}); in.dr.check {
@@ -110,7 +116,7 @@ func (in *intake) record(a state.Article, source string, quality *state.Quality)
 			return a, err
 		}
 		a.Hold = hold
-		if hold != nil && hold.Reason == state.HeldDuplicate {
+		if hold != nil && hold.Reason != state.HeldDraft {
 			if err := in.dr.tellHeld(in.tx, a, *hold); err != nil {
 				return a, err
 			}
@@ -123,6 +129,9 @@ func (in *intake) record(a state.Article, source string, quality *state.Quality)
 func (in *intake) reasonToHold(a *state.Article) (*state.ArticleHold, error) {
 	if in.src.Draft {
 		return &state.ArticleHold{Reason: state.HeldDraft, Message: "the front matter says draft: true", At: in.now}, nil
+	}
+	if q := a.Quality; q != nil && !q.Pass && !in.dr.check && !a.IsApproved(state.HeldQuality) {
+		return &state.ArticleHold{Reason: state.HeldQuality, Message: q.Details, At: in.now}, nil
 	}
 	if in.src.AllowDuplicate || a.IsApproved(state.HeldDuplicate) {
 		return nil, nil

@@ -31,6 +31,35 @@ func (dr *Driver) DueChecks(now time.Time, limit int) (articles []state.Article,
 	return articles, next, nil
 }
 
+// Recent returns the articles accepted since then, newest first.
+func (dr *Driver) Recent(since time.Time) (articles []state.Article, err error) {
+	err = dr.store.View(func(r state.Reader) error {
+		articles = nil
+		ids, err := r.Newest(recentDepth)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			a, err := r.Article(id)
+			if err != nil {
+				return err
+			}
+			if a.AcceptedAt.Before(since) {
+				return nil
+			}
+			articles = append(articles, a)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find recent articles: %w", err)
+	}
+	return articles, nil
+}
+
+// recentDepth bounds how many of the newest articles are compared with.
+const recentDepth = 2000
+
 // Checked is a verdict on a revision of an article.
 type Checked struct {
 	Quality state.Quality
@@ -68,8 +97,11 @@ func (dr *Driver) Checked(id state.ArticleID, revision int, c Checked, now time.
 				a.Hold = c.Hold
 			}
 		}
+		if c.Hold == nil && !c.Quality.Degraded && a.Hold != nil && a.Hold.Reason == state.HeldQuality {
+			a.Hold = nil // it was held because nobody could check it
+		}
 		for _, d := range ds {
-			if d.State != state.Queued || d.Waits != state.WaitsCheck {
+			if d.State != state.Queued || d.Waits == state.WaitsOthers || !d.Due.IsZero() {
 				continue
 			}
 			if d.Waits = ""; dr.comesLast(&a, d.Target) {

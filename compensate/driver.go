@@ -33,6 +33,7 @@ type Driver struct {
 	moved   func(id state.ArticleID)
 	notify  bool
 	check   bool
+	simhash func(*article.Article) uint64
 	room    func() error
 	full    atomic.Bool // room said no, and it was logged
 }
@@ -52,6 +53,8 @@ type Options struct {
 	Notify bool
 	// Check has new content wait for the quality check.
 	Check bool
+	// Simhash fingerprints a text for near duplicates; nil: they are not looked for.
+	Simhash func(*article.Article) uint64
 	// Room says why nothing may begin that could not be recorded, such as a disk
 	// that is almost full.
 	Room func() error
@@ -61,7 +64,7 @@ type Options struct {
 func New(o Options) *Driver {
 	dr := &Driver{
 		store: o.Store, targets: map[string]*publisher.Target{}, sources: o.Sources, log: o.Log, wake: o.Wake,
-		moved: o.Moved, notify: o.Notify, check: o.Check, room: o.Room,
+		moved: o.Moved, notify: o.Notify, check: o.Check, simhash: o.Simhash, room: o.Room,
 	}
 	if dr.wake == nil {
 		dr.wake = func(string) {}

@@ -83,6 +83,9 @@ type Post struct {
 	Images       []article.Image `json:"images,omitempty"` // in order of appearance, each once
 	Cover        *article.Image  `json:"cover,omitempty"`
 	Warnings     []string        `json:"warnings,omitempty"` // what was cut or cleaned, for `herald check`
+	// Options are the article's own settings for this platform, as the adapter's
+	// Render has checked them.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // Receipt says where a post is.
@@ -96,6 +99,9 @@ type Receipt struct {
 	Pending bool `json:"pending,omitempty"`
 	// Note is said to people beside the state: "draft", for instance.
 	Note string `json:"note,omitempty"`
+	// Mark is the adapter's own, for the calls that get no Post: what the post is
+	// recognised by. It is not shown to people.
+	Mark string `json:"mark,omitempty"`
 }
 
 // Outcome is what a look-up found.

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"herald/internal/config"
+	"herald/internal/failpoint"
 	"herald/platforms"
 )
 
@@ -187,7 +188,9 @@ func (p *Permit) Call(ctx context.Context, op string, call func(context.Context)
 	defer cancel()
 
 	began := time.Now()
+	failpoint.Hit("call/before")
 	err := t.Guard(op, func() error { return call(callCtx) })
+	failpoint.Hit("call/after")
 	out := Outcome{Took: time.Since(began), Trial: p.trial}
 	out.Err = t.classify(op, err, p.done != nil)
 	out.Interrupted = out.Err != nil && ctx.Err() != nil

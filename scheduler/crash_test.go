@@ -168,7 +168,7 @@ func TestAPictureReplacedBetweenReadingAndStoringIsNotAdmittedAsTheOther(t *test
 	r.wantArticles()
 	r.settle()
 	r.publish()
-	if posts := r.accounts["blog"].posts; len(posts) != 1 || r.files()[".done/a/r1.2/a.png"] != picture(2) {
+	if posts := r.accounts["blog"].posts; len(posts) != 1 || r.files()[".done/a/r1/a.png"] != picture(2) {
 		t.Errorf("posts = %+v, files = %q; want one post with the second picture", posts, r.files())
 	}
 }

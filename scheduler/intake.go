@@ -191,6 +191,9 @@ func (q *Queue) take(name string, s *sighting, now time.Time) error {
 		return err
 	}
 	s.admitted = true
+	if q.Admitted != nil {
+		q.Admitted(adm.ID)
+	}
 	q.logAdmission(name, src, adm)
 	return q.clearAway(name, s, now)
 }

@@ -37,6 +37,8 @@ type QueueOptions struct {
 	SkipIfLate time.Duration
 	// Check judges an article before it is admitted; nil: no verdict.
 	Check func(*article.Article) *state.Quality
+	// Admitted is called after an article was admitted; nil: nobody asks.
+	Admitted func(id state.ArticleID)
 	// Room says why nothing may be taken now; nil: there always is room.
 	Room func() error
 }

@@ -111,8 +111,11 @@ func ReadReceipt(dir, id string) (Receipt, bool, error) {
 	if err != nil {
 		return r, false, fmt.Errorf("read receipt: %w", err)
 	}
-	if err := json.Unmarshal(raw, &r); err != nil || string(r.Article.ID) != id {
-		return r, false, fmt.Errorf("receipt of %s is damaged (%v); move %s aside", id, err, filepath.Join(doneDir, id, receiptFile))
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, false, fmt.Errorf("receipt of %s is damaged: %w; move %s aside", id, err, filepath.Join(doneDir, id, receiptFile))
+	}
+	if string(r.Article.ID) != id {
+		return r, false, fmt.Errorf("receipt of %s is that of %q; move %s aside", id, r.Article.ID, filepath.Join(doneDir, id, receiptFile))
 	}
 	return r, true, nil
 }

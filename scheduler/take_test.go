@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -267,6 +268,29 @@ func TestAQueueFolderThatCannotBeUsedForAWhileIsToldOnceAndLookedAtSoon(t *testi
 	r.drop("a.md", text("A", "text"))
 	r.settle()
 	r.wantArticles("a")
+}
+
+func TestNothingIsTakenWithoutRoomAndWhatWasAdmittedIsTold(t *testing.T) {
+	full := errors.New("the disk is full")
+	var told []state.ArticleID
+	r := newRig(t, func(r *rig) {
+		r.options.Room = func() error { return full }
+		r.options.Admitted = func(id state.ArticleID) { told = append(told, id) }
+	})
+	r.drop("a.md", text("A", "text"))
+	for range 5 {
+		r.look(faultRest)
+	}
+	r.wantFiles("a.md")
+	if n := strings.Count(r.log.String(), "the disk is full"); n != 1 || len(told) != 0 {
+		t.Errorf("told %d times that there is no room and of %q, want once and of none", n, told)
+	}
+	full = nil
+	r.settle()
+	r.wantFiles(".done/a/r1/a.md")
+	if !slices.Equal(told, []state.ArticleID{"a"}) {
+		t.Errorf("told of %q, want a", told)
+	}
 }
 
 func TestPruningRemovesWhatIsFinishedAndOld(t *testing.T) {

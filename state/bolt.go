@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"herald/internal/failpoint"
 )
 
 // Bolt is the embedded store: one bbolt file, written by one committer
@@ -58,7 +60,7 @@ func Open(path string) (*Bolt, error) {
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	if err := db.Update(initialize); err != nil {
+	if err := update(db, initialize); err != nil {
 		return nil, errors.Join(openError(path, err), db.Close())
 	}
 	if err := syncDir(filepath.Dir(path)); err != nil {
@@ -167,7 +169,7 @@ func (s *Bolt) commitLoop() {
 // is rolled back and each is run again alone, so that one bad operation does not
 // fail its neighbours, and what it wrote before failing is gone.
 func (s *Bolt) commit(group []*op) {
-	err := s.db.Update(func(tx *bbolt.Tx) error {
+	err := update(s.db, func(tx *bbolt.Tx) error {
 		for _, o := range group {
 			if err := o.fn(boltTx{tx}); err != nil {
 				return err
@@ -182,8 +184,16 @@ func (s *Bolt) commit(group []*op) {
 		return
 	}
 	for _, o := range group {
-		o.done <- s.db.Update(func(tx *bbolt.Tx) error { return o.fn(boltTx{tx}) })
+		o.done <- update(s.db, func(tx *bbolt.Tx) error { return o.fn(boltTx{tx}) })
 	}
+}
+
+// update is the one way to a commit.
+func update(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
+	failpoint.Hit("store/before")
+	err := db.Update(fn)
+	failpoint.Hit("store/after")
+	return err
 }
 
 // Backup writes a consistent copy of the store to w while it is in use.

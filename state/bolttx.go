@@ -26,10 +26,11 @@ var (
 	bucketMemos      = []byte("memos")      // id, target, generation, name → value
 	bucketHolds      = []byte("holds")      // account → Hold
 	bucketNotices    = []byte("notices")    // number → Notice
+	bucketVerdicts   = []byte("verdicts")   // content, model and prompt → verdict
 
 	buckets = [][]byte{
 		bucketMeta, bucketArticles, bucketDeliveries, bucketDue, bucketChecks, bucketUnfinished,
-		bucketNewest, bucketText, bucketReceipts, bucketMemos, bucketHolds, bucketNotices,
+		bucketNewest, bucketText, bucketReceipts, bucketMemos, bucketHolds, bucketNotices, bucketVerdicts,
 	}
 )
 
@@ -322,6 +323,15 @@ func (t boltTx) PutMemo(k Key, generation int, name, value string) error {
 }
 
 func (t boltTx) PutHold(h Hold) error { return t.put(bucketHolds, []byte(h.Account), h) }
+
+func (t boltTx) Verdict(key string) ([]byte, bool, error) {
+	v := t.tx.Bucket(bucketVerdicts).Get([]byte(key))
+	return bytes.Clone(v), v != nil, nil
+}
+
+func (t boltTx) PutVerdict(key string, verdict []byte) error {
+	return t.tx.Bucket(bucketVerdicts).Put([]byte(key), verdict)
+}
 
 func (t boltTx) Notices(limit int) ([]Notice, error) {
 	var ns []Notice

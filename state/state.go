@@ -54,6 +54,15 @@ type Quality struct {
 	Score    *float64 `json:"score"` // 0 to 1; nil where nothing scored it
 	Degraded bool     `json:"degraded"`
 	Details  string   `json:"details"`
+	// Stale says that the score is of an earlier revision.
+	Stale bool `json:"stale,omitempty"`
+	// Issues and Findings are what the service and the rules found, a line each.
+	Issues   []string `json:"issues,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+	Model    string   `json:"model,omitempty"` // that gave the score
+	// Reason says what was unwell on the way to this verdict.
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // Article is the record of one article. Its state is not stored: it is the fold
@@ -64,6 +73,9 @@ type Article struct {
 	Revision    int       `json:"revision"` // counts the content from 1
 	Hash        string    `json:"hash"`
 	Fingerprint string    `json:"fingerprint"`
+	// Simhash differs in few bits for texts that differ in few words; 0: too short
+	// to compare.
+	Simhash uint64 `json:"simhash,omitempty"`
 	// Sources are the Markdown files of revision 1, 2, …, relative to the queue
 	// folder.
 	Sources     []string            `json:"sources"`

@@ -64,6 +64,8 @@ type Reader interface {
 	ReceiptOwner(target, remoteID string) (ArticleID, bool, error)
 	// Memo returns a note of the delivery's generation.
 	Memo(k Key, generation int, name string) (string, bool, error)
+	// Verdict returns a kept verdict of the quality check.
+	Verdict(key string) (verdict []byte, ok bool, err error)
 	// Notices returns the oldest limit notices that wait to be told.
 	Notices(limit int) ([]Notice, error)
 	// Hold returns the account's hold; an account without one has a zero Hold
@@ -82,6 +84,7 @@ type Tx interface {
 	PutDelivery(d Delivery) error
 	PutMemo(k Key, generation int, name, value string) error
 	PutHold(h Hold) error
+	PutVerdict(key string, verdict []byte) error
 	// PutNotice adds a notice to those that wait; its ID is given here.
 	PutNotice(n Notice) error
 	// DropNotice removes one that was told.

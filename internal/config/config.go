@@ -84,8 +84,26 @@ type Log struct {
 type Quality struct {
 	Providers []Provider    `mapstructure:"providers"` // tried in order; none: basic check only
 	PassScore float64       `mapstructure:"pass_score"`
-	Timeout   time.Duration `mapstructure:"timeout"`
+	Timeout   time.Duration `mapstructure:"timeout"`  // of one call
+	Deadline  time.Duration `mapstructure:"deadline"` // of the whole check
+	// PromptFile replaces the built-in instructions; absolute, or empty.
+	PromptFile string `mapstructure:"prompt_file"`
+	// Words is a word list; absolute, or empty.
+	Words      string     `mapstructure:"words"`
+	OnDegraded OnDegraded `mapstructure:"on_degraded"`
+	// Recheck is how often it is looked whether a degraded article can be checked
+	// again; 0: never.
+	Recheck time.Duration `mapstructure:"recheck"`
 }
+
+// OnDegraded says what happens to an article when no AI service could judge it.
+type OnDegraded string
+
+// The values of on_degraded.
+const (
+	PublishDegraded OnDegraded = "publish"
+	HoldDegraded    OnDegraded = "hold"
+)
 
 // Channel is one way to tell people what needs them.
 type Channel struct {
@@ -107,6 +125,15 @@ type Provider struct {
 	BaseURL string           `mapstructure:"base_url"`
 	APIKey  platforms.Secret `mapstructure:"api_key"` // may be empty: local services take any
 	Model   string           `mapstructure:"model"`
+	Timeout time.Duration    `mapstructure:"timeout"` // of one call; 0: that of Quality
+	// JSONMode is how it is asked for JSON: auto, schema, object or off.
+	JSONMode  string `mapstructure:"json_mode"`
+	MaxTokens int    `mapstructure:"max_tokens"` // of an answer; 0: not limited
+	MaxChars  int    `mapstructure:"max_chars"`  // of an article in one call; longer ones are split
+	// Headers are sent with each call; Extra are further fields of its body, of
+	// which null takes one out.
+	Headers map[string]platforms.Secret `mapstructure:"headers"`
+	Extra   map[string]any              `mapstructure:"extra"`
 }
 
 // Adapter is what the configuration must know of one target type.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-viper/mapstructure/v2"
+	"go.yaml.in/yaml/v3"
 
 	"herald/platforms"
 )
@@ -261,8 +262,19 @@ func convert(from, to reflect.Value) (any, error) {
 		}
 	case to.Kind() == reflect.Slice:
 		return list(value, to)
+	case to.Kind() == reflect.Map && isText:
+		return mapping(text)
 	}
 	return value, nil
+}
+
+// mapping reads keys from a text, as the environment gives them.
+func mapping(text string) (any, error) {
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil || m == nil { // the error quotes the text
+		return nil, errors.New("not keys; write it like { key: value }")
+	}
+	return m, nil
 }
 
 // whole reads a whole number, also from a text, as the environment gives it.

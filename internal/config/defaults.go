@@ -17,9 +17,15 @@ func defaultConfig() Config {
 		HTTP:      HTTP{Listen: "127.0.0.1:7788"},
 		Log:       Log{Level: "info", Format: "text"},
 		Reconcile: Reconcile{Every: "@every 1h", Recent: 72 * time.Hour},
-		Quality:   Quality{PassScore: 0.7, Timeout: 30 * time.Second},
+		Quality: Quality{
+			PassScore: 0.7, Timeout: 30 * time.Second, Deadline: time.Minute,
+			OnDegraded: PublishDegraded, Recheck: 10 * time.Minute,
+		},
 	}
 }
+
+// defaultProvider returns the built-in value of every key of an AI service.
+func defaultProvider() Provider { return Provider{JSONMode: "auto", MaxTokens: 4096, MaxChars: 8000} }
 
 // defaultTarget returns the built-in value of every key that all targets share.
 func defaultTarget() Target {

@@ -10,6 +10,9 @@ import (
 func TestEveryFaultNamesPlaceKeyAndRemedy(t *testing.T) {
 	target := func(keys string) string { return "targets:\n  - { name: blog, type: site, " + keys + " }\n" }
 	wx := func(keys string) string { return "targets:\n  - { name: wx, type: wechat, app_id: a, " + keys + " }\n" }
+	provider := func(keys string) string {
+		return "quality:\n  providers: [ { base_url: https://a.example, model: m, " + keys + " } ]\n" + minimal
+	}
 	tests := []struct {
 		name string
 		yaml string
@@ -69,6 +72,19 @@ func TestEveryFaultNamesPlaceKeyAndRemedy(t *testing.T) {
 			"config.yaml:2: quality.providers[0].base_url: missing; write one such as https://api.openai.com/v1",
 			"config.yaml:2: quality.providers[0].model: missing; name the model to ask",
 		}},
+		{"provider asked in an unknown way", provider("json_mode: jsn, max_tokens: -1, max_chars: 100, timeout: -1s, headers: x"), []string{
+			`config.yaml:2: quality.providers[0].headers: not keys; write it like { key: value }`,
+			`config.yaml:2: quality.providers[0].json_mode: "jsn" is not known; write one of auto, schema, object, off`,
+			"config.yaml:2: quality.providers[0].max_chars: 100 is too few; write 500 or more",
+			"config.yaml:2: quality.providers[0].max_tokens: -1 is too few; write 0 or more",
+			"config.yaml:2: quality.providers[0].timeout: -1s is negative; write a positive duration such as 30s",
+		}},
+		{"check without time", "quality: { deadline: 0, recheck: -1m, on_degraded: holt }\n" + minimal, []string{
+			"config.yaml:1: quality.deadline: 0 is too short; write a duration such as 30s",
+			`config.yaml:1: quality.on_degraded: "holt" is not known; did you mean hold?`,
+			"config.yaml:1: quality.recheck: -1m is negative; write a positive duration such as 30s",
+		}},
+		{"call longer than the check", "quality: { timeout: 2m }\n" + minimal, []string{"config.yaml:1: quality.deadline: deadline (1m) is shorter than timeout (2m); raise it to at least that"}},
 		{"provider at no address", "quality:\n  providers: [ { base_url: \"ftp://u:p@a\", model: m } ]\n" + minimal, []string{"config.yaml:2: quality.providers[0].base_url: not an address; write one such as https://api.openai.com/v1"}},
 
 		{"fault of a default is told once", "defaults:\n  retry: { jitter: 2 }\ntargets: [ { name: a, type: site }, { name: b, type: site } ]\n", []string{"config.yaml:2: defaults.retry.jitter: 2 is out of range; write a number from 0 to 1"}},

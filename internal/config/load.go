@@ -98,18 +98,18 @@ func (l *loader) layer(path string, m map[string]any, known []string, builtin fu
 	return v.AllSettings()
 }
 
-// lists are the global keys that hold a list of sections, and the section each
-// is a list of.
-var lists = map[string]reflect.Type{
-	"quality.providers": reflect.TypeFor[Provider](),
-	"notify":            reflect.TypeFor[Channel](),
+// lists are the global keys that hold a list of sections, and the built-in value
+// of such a section.
+var lists = map[string]any{
+	"quality.providers": defaultProvider(),
+	"notify":            Channel{},
 }
 
 // global fills cfg from what is neither a target nor a default of targets.
 func (l *loader) global(cfg *Config, tree map[string]any) {
 	taken := map[string][]any{}
 	for _, key := range slices.Sorted(maps.Keys(lists)) {
-		taken[key] = l.list(tree, key, lists[key])
+		taken[key] = l.list(tree, key, reflect.ValueOf(lists[key]))
 	}
 	builtin := reflect.ValueOf(defaultConfig())
 	settings := l.layer("", tree, slices.DeleteFunc(slices.Clone(globalKeys), inList), func(key string) any { return value(builtin, key) })
@@ -125,7 +125,7 @@ func (l *loader) global(cfg *Config, tree map[string]any) {
 // list takes a list of sections out of the tree, since viper cannot lay variables
 // over the elements of a list, and does that itself. A number behind the last
 // element adds one.
-func (l *loader) list(tree map[string]any, path string, section reflect.Type) []any {
+func (l *loader) list(tree map[string]any, path string, builtin reflect.Value) []any {
 	found, _ := lookup(tree, path)
 	list, _ := found.([]any)
 	drop(tree, path)
@@ -134,7 +134,7 @@ func (l *loader) list(tree map[string]any, path string, section reflect.Type) []
 		if i < len(list) {
 			elem = list[i].(map[string]any)
 		}
-		for _, k := range keys(section) {
+		for _, k := range keys(builtin.Type()) {
 			if v, ok := l.environment(join(element(path, i), k)); ok {
 				elem[k] = v
 			}
@@ -144,6 +144,11 @@ func (l *loader) list(tree map[string]any, path string, section reflect.Type) []
 				return list
 			}
 			list = append(list, elem)
+		}
+		for _, f := range fields(builtin.Type()) {
+			if standard := builtin.FieldByIndex(f.index); elem[f.name] == nil && !standard.IsZero() {
+				elem[f.name] = standard.Interface()
+			}
 		}
 	}
 }

@@ -54,8 +54,15 @@ control: { socket: "run/s.sock", mode: "0600" }
 http: { listen: "" }
 log: { level: debug, format: json }
 quality:
-  providers: [ { base_url: "https://a.example/v1", api_key: k, model: m } ]
+  providers:
+    - { base_url: "https://a.example/v1", api_key: k, model: m }
+    - { base_url: "https://b.example/v1", model: n, timeout: 2m, json_mode: object, max_tokens: 0, max_chars: 2000, headers: { X-Key: v }, extra: { enable_thinking: false, seed: ~ } }
   pass_score: 1
+  deadline: 3m
+  prompt_file: prompt.txt
+  words: /etc/herald/words.txt
+  on_degraded: hold
+  recheck: 0
 targets:
   - { name: mp, type: wechat, app_id: "1", app_secret: s, base_url: "https://a.example, https://b.example", enabled: false }
   - name: second-mp
@@ -68,7 +75,7 @@ targets:
 	dir, _ := os.Getwd()
 	got := []any{
 		cfg.File, cfg.Base, cfg.DataDir, cfg.Location.String(), cfg.SkipIfLate, cfg.Queue, cfg.Control, cfg.HTTP, cfg.Log,
-		cfg.Quality.Providers, cfg.Quality.PassScore, cfg.Targets[0].Enabled, cfg.Targets[0].Options,
+		cfg.Quality, cfg.Targets[0].Enabled, cfg.Targets[0].Options,
 		cfg.Targets[1].Concurrency, cfg.Targets[1].Breaker, cfg.Targets[1].Options,
 	}
 	want := []any{
@@ -77,8 +84,18 @@ targets:
 		Control{Socket: filepath.Join(dir, "run/s.sock"), Mode: 0o600},
 		HTTP{},
 		Log{Level: "debug", Format: "json"},
-		[]Provider{{BaseURL: "https://a.example/v1", APIKey: "k", Model: "m"}},
-		1.0, false,
+		Quality{
+			Providers: []Provider{
+				{BaseURL: "https://a.example/v1", APIKey: "k", Model: "m", JSONMode: "auto", MaxTokens: 4096, MaxChars: 8000},
+				{
+					BaseURL: "https://b.example/v1", Model: "n", Timeout: 2 * time.Minute, JSONMode: "object", MaxChars: 2000,
+					Headers: map[string]platforms.Secret{"X-Key": "v"}, Extra: map[string]any{"enable_thinking": false, "seed": nil},
+				},
+			},
+			PassScore: 1, Timeout: 30 * time.Second, Deadline: 3 * time.Minute,
+			PromptFile: filepath.Join(dir, "prompt.txt"), Words: "/etc/herald/words.txt", OnDegraded: HoldDegraded,
+		},
+		false,
 		map[string]any{"app_id": "1", "app_secret": "s", "base_url": "https://a.example, https://b.example"},
 		4,
 		Breaker{Consecutive: 9, FailureRatio: 0.5, Window: time.Minute, MinCalls: 10, OpenFor: time.Minute, Probes: 1},
@@ -147,6 +164,8 @@ func other(key string, value any) string {
 		"timezone": "UTC", "log.level": "debug", "log.format": "json", "retry.strategy": "fixed",
 		"http.listen": "127.0.0.1:1", "type": "plain", "defaults.retry.strategy": "fixed",
 		"quality.providers[0].base_url": "https://c.example", "notify[0].url": "https://c.example", "notify[0].type": "webhook",
+		"quality.on_degraded": "hold", "quality.providers[0].json_mode": "off",
+		"quality.providers[0].headers": "{ X-Key: v }", "quality.providers[0].extra": "{ seed: 1 }",
 	}
 	switch value := value.(type) {
 	case time.Duration:
@@ -180,7 +199,8 @@ targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 			path := write(t, file)
 			name := variable(key)
 			t.Setenv(name, text)
-			if strings.HasSuffix(key, "_file") {
+			isTwin := strings.HasSuffix(key, "_file") && key != "quality.prompt_file"
+			if isTwin {
 				save(t, "secret", "hush")
 				t.Setenv(name, "secret")
 			}
@@ -193,7 +213,7 @@ targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasSuffix(key, "_file") {
+			if isTwin {
 				want = platforms.Secret("hush")
 			}
 			if fmt.Sprint(reveal(got)) != fmt.Sprint(reveal(want)) || reflect.DeepEqual(got, before) {
@@ -211,7 +231,7 @@ targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 			field = strings.TrimSuffix(field, "_file")
 			key = strings.Replace(key, "[]", "[0]", 1)
 			at = func(c *Config) any { return value(reflect.ValueOf(c.Quality.Providers[0]), field) }
-			before = value(reflect.ValueOf(Provider{}), field)
+			before = value(reflect.ValueOf(defaultProvider()), field)
 		}
 		if field, ok := strings.CutPrefix(key, "notify[]."); ok {
 			field = strings.TrimSuffix(field, "_file")
@@ -231,8 +251,15 @@ targets: [ { name: my-blog, type: plain }, { name: z, type: plain } ]
 }
 
 func reveal(v any) any {
-	if s, ok := v.(platforms.Secret); ok {
-		return s.Reveal()
+	switch v := v.(type) {
+	case platforms.Secret:
+		return v.Reveal()
+	case map[string]platforms.Secret:
+		plain := map[string]any{}
+		for name, secret := range v {
+			plain[name] = secret.Reveal()
+		}
+		return plain
 	}
 	return v
 }

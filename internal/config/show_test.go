@@ -18,7 +18,7 @@ data_dir: /var/lib/herald
 timezone: Asia/Shanghai
 control: { mode: "0600" }
 quality:
-  providers: [ { base_url: "https://user:hunter2@a.example/v1?key=hunter2", api_key: hunter2, model: "yes" } ]
+  providers: [ { base_url: "https://user:hunter2@a.example/v1?key=hunter2", api_key: hunter2, model: "yes", headers: { X-Key: hunter2 }, extra: { seed: 1 } } ]
 defaults: { retry: { base: 90s } }
 targets:
   - { name: wx, type: wechat, app_id: "0123", app_secret: hunter2, sign: { name: n, key: hunter2 }, relays: [ { url: "https://hunter2@b.example", token: hunter2 } ], headers: { B: "2", A: "1" } }

@@ -69,7 +69,7 @@ var targetName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 // targets' overrides under their names.
 var frontMatter = []string{
 	"title", "id", "author", "summary", "cover", "tags", "canonical_url", "platforms", "publish_at",
-	"consistency", "allow_duplicate", "skip_if_late", "draft", "date",
+	"consistency", "allow_duplicate", "skip_if_late", "draft", "date", "checks_off",
 }
 
 // name checks a target's name and returns it, or empty if it is of no use.

@@ -15,6 +15,9 @@ import (
 // macOS and the BSDs, 107 on Linux.
 const maxSocket = 103
 
+// minChars is the shortest part of an article that a service can judge.
+const minChars = 500
+
 // resolve puts paths and the zone into their final form and checks the global
 // values.
 func (l *loader) resolve(cfg *Config) {
@@ -38,11 +41,7 @@ func (l *loader) resolve(cfg *Config) {
 	l.durations("", map[string]time.Duration{
 		"skip_if_late": cfg.SkipIfLate, "grace": cfg.Grace, "queue.settle": cfg.Queue.Settle, "queue.keep": cfg.Queue.Keep,
 	}, 0)
-	l.durations("quality", map[string]time.Duration{"timeout": cfg.Quality.Timeout}, 1)
-	l.share("quality.pass_score", cfg.Quality.PassScore)
-	for i, p := range cfg.Quality.Providers {
-		l.provider(element("quality.providers", i), p)
-	}
+	l.quality(&cfg.Quality)
 	for i, c := range cfg.Notify {
 		l.channel(element("notify", i), c)
 	}
@@ -90,11 +89,32 @@ func (l *loader) listen(address string) string {
 	return address
 }
 
+// quality checks the section of that name and makes its paths absolute.
+func (l *loader) quality(q *Quality) {
+	for _, path := range []*string{&q.PromptFile, &q.Words} {
+		if *path != "" {
+			*path = l.path(*path)
+		}
+	}
+	l.durations("quality", map[string]time.Duration{"timeout": q.Timeout, "deadline": q.Deadline}, 1)
+	l.durations("quality", map[string]time.Duration{"recheck": q.Recheck}, 0)
+	l.order("quality", "timeout", q.Timeout, "deadline", q.Deadline)
+	l.share("quality.pass_score", q.PassScore)
+	l.oneOf("quality.on_degraded", string(q.OnDegraded), string(PublishDegraded), string(HoldDegraded))
+	for i, p := range q.Providers {
+		l.provider(element("quality.providers", i), p)
+	}
+}
+
 func (l *loader) provider(key string, p Provider) {
 	l.address(key+".base_url", p.BaseURL, "https://api.openai.com/v1")
 	if p.Model == "" {
 		l.faults.add(key+".model", "missing; name the model to ask")
 	}
+	l.durations(key, map[string]time.Duration{"timeout": p.Timeout}, 0)
+	l.oneOf(key+".json_mode", p.JSONMode, "auto", "schema", "object", "off")
+	l.counts(key, map[string]int{"max_tokens": p.MaxTokens}, 0)
+	l.counts(key, map[string]int{"max_chars": p.MaxChars}, minChars)
 }
 
 // channel checks one way to tell people.

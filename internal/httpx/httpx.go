@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 
+	"herald/internal/failpoint"
 	"herald/platforms"
 )
 
@@ -175,7 +176,9 @@ func (x *exchange) run(ctx context.Context, build func(*resty.Request)) (*Reply,
 		build(req)
 	}
 	began := time.Now()
+	failpoint.Hit("http/before")
 	resp, err := req.SetContext(x.evidence.watch(ctx)).Execute(x.method, x.address)
+	failpoint.Hit("http/after")
 	reply, failure := x.judge(ctx, resp, err)
 
 	x.log(ctx, resp, failure, time.Since(began))

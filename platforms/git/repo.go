@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"herald/internal/failpoint"
 	"herald/platforms"
 )
 
@@ -304,7 +305,9 @@ func (c *clone) run(ctx context.Context, env []string, stdin string, args ...str
 	cmd.WaitDelay = stopGrace
 
 	began := time.Now()
+	failpoint.Hit("git/before")
 	err := cmd.Run()
+	failpoint.Hit("git/after")
 	c.log.DebugContext(ctx, "git", "command", args[0], "duration", time.Since(began), "ok", err == nil)
 	if err == nil {
 		return stdout.String(), nil

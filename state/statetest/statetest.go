@@ -41,6 +41,7 @@ func Run(t *testing.T, c Case) {
 		{"equal texts are found by fingerprint, also after a revision", sameText},
 		{"a receipt knows whose it is", receipts},
 		{"notes belong to a generation, media to all of them", memos},
+		{"verdicts are kept", verdicts},
 		{"holds survive, and an account without one has a name", holds},
 		{"notices wait in order until they are dropped", notices},
 		{"many writers at once lose nothing", concurrent},
@@ -377,6 +378,23 @@ func memos(t *testing.T, c Case) {
 			got, known, err := r.Memo(x.k, x.generation, x.name)
 			if got != x.want || known != x.known {
 				t.Errorf("memo %s of %s, generation %d: got %q %v, want %q %v", x.name, x.k, x.generation, got, known, x.want, x.known)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func verdicts(t *testing.T, c Case) {
+	s := c.Open(t)
+	put(t, s, func(tx state.Tx) error { return tx.PutVerdict("k", []byte("good")) })
+	for key, want := range map[string]string{"k": "good", "other": ""} {
+		err := s.View(func(r state.Reader) error {
+			got, ok, err := r.Verdict(key)
+			if string(got) != want || ok != (want != "") {
+				t.Errorf("%s: got %q, %v; want %q", key, got, ok, want)
 			}
 			return err
 		})

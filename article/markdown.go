@@ -24,16 +24,16 @@ import (
 // without colours, for text.
 var (
 	richMarkdown = sync.OnceValue(func() goldmark.Markdown {
-		return newMarkdown(highlighting.NewHighlighting(
+		return NewMarkdown(highlighting.NewHighlighting(
 			highlighting.WithFormatOptions(chromahtml.WithClasses(true))))
 	})
-	plainMarkdown = sync.OnceValue(func() goldmark.Markdown { return newMarkdown() })
+	plainMarkdown = sync.OnceValue(func() goldmark.Markdown { return NewMarkdown() })
 )
 
-// newMarkdown builds herald's dialect: GitHub's with footnotes, East Asian line
+// NewMarkdown builds herald's dialect: GitHub's with footnotes, East Asian line
 // breaks and emphasis, and Obsidian's embedded images. It has no typographer:
-// the text that comes out is the text that went in.
-func newMarkdown(more ...goldmark.Extender) goldmark.Markdown {
+// the text that comes out is the text that went in. HTML in the source is kept.
+func NewMarkdown(more ...goldmark.Extender) goldmark.Markdown {
 	extensions := []goldmark.Extender{
 		extension.Linkify, extension.Table, extension.TaskList, extension.Footnote, extension.CJK,
 	}
@@ -153,16 +153,19 @@ func isWide(r rune) bool {
 	}
 }
 
-// finisher wraps tables for small screens and lets browsers load images late.
+// finisher wraps tables for small screens, lets browsers load images late and joins
+// the lines of Chinese text.
 type finisher struct{}
 
-func (finisher) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+func (finisher) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	var tables []ast.Node
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch {
 		case !entering:
 		case n.Kind() == ast.KindImage:
 			n.SetAttributeString("loading", []byte("lazy"))
+		case n.Kind() == ast.KindText:
+			joinLines(n.(*ast.Text), reader.Source())
 		case n.Kind() == extast.KindTable:
 			tables = append(tables, n)
 		}
@@ -174,6 +177,31 @@ func (finisher) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 		box.AppendChild(box, table)
 	}
 }
+
+// joinLines takes the line break between two wide characters out, from which a
+// browser would make a space. Goldmark's own rules do so between two Chinese
+// characters but not beside their punctuation, or else beside any punctuation.
+func joinLines(t *ast.Text, source []byte) {
+	if !t.SoftLineBreak() {
+		return
+	}
+	next := t.NextSibling()
+	for next != nil && next.FirstChild() != nil {
+		next = next.FirstChild()
+	}
+	following, ok := next.(*ast.Text)
+	if !ok {
+		return
+	}
+	before, _ := utf8.DecodeLastRune(t.Segment.Value(source))
+	after, _ := utf8.DecodeRune(following.Segment.Value(source))
+	if isWide(before) && (isWide(after) || isQuote(after)) || isQuote(before) && isWide(after) {
+		t.SetSoftLineBreak(false)
+	}
+}
+
+// isQuote reports whether r is punctuation that Chinese shares with other scripts.
+func isQuote(r rune) bool { return strings.ContainsRune("“”‘’…—", r) }
 
 // scroll is a box around a table that may be wider than the page.
 type scroll struct{ ast.BaseBlock }

@@ -1,6 +1,7 @@
 package article
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -69,7 +70,22 @@ func plainText(source string) string {
 	if err != nil { // nested deeper than the parser goes: do without blocks
 		return strippedText(source)
 	}
-	var w textWriter
+	return TextOf(nodes, TextOptions{})
+}
+
+// TextOptions say how HTML is written as text. The zero value is how
+// [Article.Text] writes.
+type TextOptions struct {
+	// Bullet stands before the items of a list without numbers; "- " if empty.
+	Bullet string
+	// Link returns what is written behind the text of a link; nil writes nothing.
+	Link func(text, href string) string
+}
+
+// TextOf returns the text of rendered Markdown: paragraphs separated by a blank
+// line, list items with their marks, table rows one a line, code as it is.
+func TextOf(nodes []*html.Node, o TextOptions) string {
+	w := textWriter{bullet: cmp.Or(o.Bullet, "- "), link: o.Link}
 	for _, n := range nodes {
 		w.node(n)
 	}
@@ -92,6 +108,8 @@ func strippedText(source string) string {
 // textWriter writes text with line breaks between blocks.
 type textWriter struct {
 	b       strings.Builder
+	bullet  string
+	link    func(text, href string) string
 	breaks  int    // line breaks due before the next text
 	between string // due before the next text on the same line: a space, a column's border
 	indent  string // at the beginning of lines
@@ -235,7 +253,7 @@ func (w *textWriter) list(n *html.Node) {
 }
 
 func (w *textWriter) item(n *html.Node) {
-	mark := "- "
+	mark := w.bullet
 	if len(w.lists) > 0 && w.lists[len(w.lists)-1] != nil {
 		number := w.lists[len(w.lists)-1]
 		mark = strconv.Itoa(*number) + ". "
@@ -245,7 +263,7 @@ func (w *textWriter) item(n *html.Node) {
 	w.write(mark)
 	w.marked = true
 	outer := w.indent
-	w.indent += strings.Repeat(" ", len(mark))
+	w.indent += strings.Repeat(" ", utf8.RuneCountInString(mark))
 	w.children(n)
 	w.indent, w.marked = outer, false
 	w.breaks, w.between = 1, "" // items stand close together, however they were written
@@ -261,7 +279,11 @@ func (w *textWriter) anchor(n *html.Node) {
 		w.children(n)
 		w.write("]")
 	default:
+		start := w.b.Len()
 		w.children(n)
+		if text := strings.TrimLeft(w.b.String()[start:], " \n"); w.link != nil && text != "" {
+			w.b.WriteString(w.link(text, attr(n, "href")))
+		}
 	}
 }
 

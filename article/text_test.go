@@ -8,13 +8,14 @@ import (
 
 func TestTextKeepsWhatTheAuthorWrote(t *testing.T) { // B58
 	for body, want := range map[string]string{
-		`"a" -- (c) ... it's`:                               `"a" -- (c) ... it's`,
-		"a_b_c ＂全角＂ “q” 1. x":                               "a_b_c ＂全角＂ “q” 1. x",
-		"1\\. not a list":                                   "1. not a list",
-		"1. \n2. b":                                         "1. \n2. b",
-		"3. c\n4. d\n\n   d2\n5. e":                         "3. c\n4. d\n\n   d2\n5. e",
-		"a\n\nb\nc\\\nd":                                    "a\n\nb c\nd",
-		"中文\n换行":                                            "中文换行",
+		`"a" -- (c) ... it's`:       `"a" -- (c) ... it's`,
+		"a_b_c ＂全角＂ “q” 1. x":       "a_b_c ＂全角＂ “q” 1. x",
+		"1\\. not a list":           "1. not a list",
+		"1. \n2. b":                 "1. \n2. b",
+		"3. c\n4. d\n\n   d2\n5. e": "3. c\n4. d\n\n   d2\n5. e",
+		"a\n\nb\nc\\\nd":            "a\n\nb c\nd",
+		"中文\n换行":                    "中文换行",
+		"一，\n二。\n“三”\n**四**\nfive,\nsix，\n7":                "一，二。“三”四 five, six， 7",
 		"[link](https://e.com) https://e.com/x":             "link https://e.com/x",
 		"a &lt;b&gt; \\<c> <i>d</i> `<e>`":                  "a <b> <c> d <e>",
 		"- a\n  - b\n    - c\n- d":                          "- a\n  - b\n    - c\n- d",

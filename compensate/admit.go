@@ -59,7 +59,7 @@ func (dr *Driver) Admit(src *article.Article, source string, quality *state.Qual
 		if a, err = in.record(a, source, quality); err != nil {
 			return err
 		}
-		if err := in.deliveries(&a); err != nil {
+		if err := errors.Join(in.deliveries(&a), dr.releaseLast(tx, &a, now)); err != nil {
 			return err
 		}
 		adm.Revision, adm.Hold, wake = a.Revision, a.Hold, a.Targets
@@ -168,11 +168,7 @@ func (in *intake) alive(id state.ArticleID) (bool, error) {
 
 // deliveries makes the missing deliveries and tells those that exist.
 func (in *intake) deliveries(a *state.Article) error {
-	wanted := in.src.Platforms
-	if wanted == nil {
-		wanted = in.dr.Enabled()
-	}
-	for _, target := range wanted {
+	for _, target := range in.dr.Wanted(in.src) {
 		if !slices.Contains(a.Targets, target) {
 			a.Targets = append(a.Targets, target)
 			in.adm.Added = append(in.adm.Added, target)
@@ -211,6 +207,12 @@ func (in *intake) delivery(a *state.Article, target string) error {
 		return err
 	}
 	d.Revision = a.Revision
+	if d.State == state.Queued && d.Attempts == 0 && d.Waits != state.WaitsCheck {
+		// The routing may have changed, and with it what the delivery waits for.
+		if d.Waits = ""; in.dr.comesLast(a, target) {
+			d.Waits = state.WaitsOthers
+		}
+	}
 	if in.adm.Changed && !a.CheckDue.IsZero() && d.State == state.Queued && d.Attempts == 0 {
 		d.Waits, d.Due = state.WaitsCheck, time.Time{}
 	}
@@ -245,6 +247,15 @@ func (in *intake) follow(a *state.Article, d state.Delivery, p platforms.Platfor
 		return e, d.Outdated() && canUpdate && a.Hold == nil
 	}
 	return e, false
+}
+
+// Wanted returns the enabled targets that an article goes to.
+func (dr *Driver) Wanted(src *article.Article) []string {
+	enabled := dr.Enabled()
+	if src.Platforms == nil {
+		return enabled
+	}
+	return slices.DeleteFunc(slices.Clone(src.Platforms), func(name string) bool { return !slices.Contains(enabled, name) })
 }
 
 // Enabled returns the names of all targets that take new articles, in the order

@@ -1,6 +1,7 @@
 package compensate
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -118,7 +119,7 @@ func (dr *Driver) Checked(id state.ArticleID, revision int, c Checked, now time.
 				return err
 			}
 		}
-		return tx.PutArticle(a)
+		return errors.Join(dr.releaseLast(tx, &a, now), tx.PutArticle(a))
 	})
 	if err != nil {
 		return fmt.Errorf("save verdict on %s: %w", id, err)

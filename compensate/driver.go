@@ -35,6 +35,7 @@ type Driver struct {
 	check   bool
 	simhash func(*article.Article) uint64
 	room    func() error
+	zone    *time.Location
 	full    atomic.Bool // room said no, and it was logged
 }
 
@@ -47,6 +48,8 @@ type Options struct {
 	// Wake is called when a target may have something due.
 	Wake func(target string)
 
+	// Location is the zone that hints tell times in; nil: that of the machine.
+	Location *time.Location
 	// Moved is called after a delivery was saved in a new state.
 	Moved func(id state.ArticleID)
 	// Notify has people told: notices are written down for package notify.
@@ -64,7 +67,7 @@ type Options struct {
 func New(o Options) *Driver {
 	dr := &Driver{
 		store: o.Store, targets: map[string]*publisher.Target{}, sources: o.Sources, log: o.Log, wake: o.Wake,
-		moved: o.Moved, notify: o.Notify, check: o.Check, simhash: o.Simhash, room: o.Room,
+		moved: o.Moved, notify: o.Notify, check: o.Check, simhash: o.Simhash, room: o.Room, zone: o.Location,
 	}
 	if dr.wake == nil {
 		dr.wake = func(string) {}
@@ -138,7 +141,7 @@ func (dr *Driver) Step(ctx context.Context, k state.Key) (Next, error) {
 		return Next{Done: true}, nil
 	case w.Due.After(now):
 		return Next{At: w.Due}, nil
-	case !mayCall(w.hold, w.target, now):
+	case !mayCall(w.hold, w.target, state.ClassOf(w.State), now):
 		return Next{At: w.hold.Until, Refused: true}, nil
 	case !dr.hasRoom():
 		return Next{At: now.Add(roomRest), Refused: true}, nil
@@ -159,6 +162,14 @@ func (dr *Driver) Step(ctx context.Context, k state.Key) (Next, error) {
 	default:
 		return Next{}, fmt.Errorf("step %s: no step is known for a delivery that is %s", k, w.State)
 	}
+}
+
+// local is a time in the zone that people read.
+func (dr *Driver) local(t time.Time) time.Time {
+	if dr.zone == nil {
+		return t
+	}
+	return t.In(dr.zone)
 }
 
 // roomRest is how long steps wait for room on the disk.
@@ -184,8 +195,8 @@ func (dr *Driver) hasRoom() bool {
 // mayCall reports whether the hold lets a call through. A hold for a person lets
 // one through when its probe is due and the platform has no probe of its own:
 // the delivery is the probe then.
-func mayCall(h state.Hold, t *publisher.Target, now time.Time) bool {
-	if !h.Active(now) {
+func mayCall(h state.Hold, t *publisher.Target, c state.Class, now time.Time) bool {
+	if !h.Keeps(c, now) {
 		return true
 	}
 	_, probes := t.Platform.(platforms.Prober)

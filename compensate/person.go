@@ -232,6 +232,9 @@ func (dr *Driver) Approve(id state.ArticleID, target string, now time.Time) ([]C
 		if waiting == 0 {
 			a.Approved, a.Hold = append(a.Approved, a.Hold.Reason), nil
 		}
+		if err := dr.releaseLast(tx, &a, now); err != nil {
+			return err
+		}
 		return tx.PutArticle(a)
 	})
 	if err != nil {

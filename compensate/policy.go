@@ -48,6 +48,9 @@ func Decide(d state.Delivery, a Answer, c Context) (state.Event, *state.Hold) {
 	e.Failure = &state.Failure{
 		Kind: a.Err.Kind, Op: a.Err.Op, Code: a.Err.Code, Message: message(a.Err), At: c.Now,
 	}
+	if state.ClassOf(d.State) == state.Asking && d.State != state.Sending && c.Hold.Active(c.Now) && !c.Hold.ForPerson {
+		return failed(d, a, c, e), nil // a look-up does not lengthen the hold that let it through
+	}
 	return failed(d, a, c, e), holdFor(a.Err, c)
 }
 

@@ -11,7 +11,7 @@ import (
 // Reports returns the newest limit articles as people see them. With attention
 // only the unfinished ones that need a person, all of them, oldest id first.
 func (dr *Driver) Reports(limit int, attention bool, now time.Time) ([]state.Report, error) {
-	return Reports(dr.store, dr.Outlook, limit, attention, now)
+	return Reports(dr.store, dr.Outlook, limit, attention, dr.local(now))
 }
 
 // Reports is what Driver.Reports does, on a store that nobody drives.
@@ -84,7 +84,7 @@ func Report(store state.Store, outlook func(state.Reader, string, time.Time) sta
 
 // Report returns one article with the history of its deliveries.
 func (dr *Driver) Report(id state.ArticleID, now time.Time) (state.Report, error) {
-	return Report(dr.store, dr.Outlook, id, now)
+	return Report(dr.store, dr.Outlook, id, dr.local(now))
 }
 
 // Outlook says what is known of a target at this moment.
@@ -96,7 +96,9 @@ func (dr *Driver) Outlook(r state.Reader, target string, now time.Time) state.Ou
 	o := state.Outlook{Known: true}
 	o.Hold, _ = r.Hold(t.Account) // an unreadable hold shows as none; the lane logs it
 	_, _, o.OpenUntil = t.Breaker()
-	o.ReadyAt = t.Ready(now, true)
+	if at := t.Ready(now, true); at.After(now) {
+		o.ReadyAt = at
+	}
 	_, o.CanFind = t.Platform.(platforms.Finder)
 	_, o.CanUpdate = t.Platform.(platforms.Updater)
 	_, o.CanWithdraw = t.Platform.(platforms.Withdrawer)

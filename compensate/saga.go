@@ -2,6 +2,7 @@ package compensate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"herald/article"
@@ -32,7 +33,7 @@ func (dr *Driver) together(tx state.Tx, d state.Delivery, c Context) error {
 	case a.Backward != nil && d.State == state.Published && d.Wish == "":
 		return dr.takeBack(tx, state.Delivery{Article: d.Article}, c) // landed late
 	case a.Backward == nil && d.State == state.Published:
-		return dr.releaseLast(tx, d.Article, c.Now)
+		return dr.releaseLast(tx, &a, c.Now)
 	}
 	return nil
 }
@@ -87,9 +88,13 @@ func (dr *Driver) takeBack(tx state.Tx, cause state.Delivery, c Context) error {
 }
 
 // releaseLast begins the deliveries that could not be taken back, once all
-// others are published.
-func (dr *Driver) releaseLast(tx state.Tx, id state.ArticleID, now time.Time) error {
-	ds, err := tx.Deliveries(id)
+// others are published. Whatever changes what they wait for asks it: a delivery
+// that lands, a file that is dropped, a verdict, an approval.
+func (dr *Driver) releaseLast(tx state.Tx, a *state.Article, now time.Time) error {
+	if a.Consistency != article.AllOrNothing || a.Backward != nil || a.Hold != nil {
+		return nil
+	}
+	ds, err := tx.Deliveries(a.ID)
 	if err != nil {
 		return err
 	}
@@ -128,15 +133,7 @@ func (dr *Driver) comesLast(a *state.Article, target string) bool {
 		_, ok := t.Platform.(platforms.Withdrawer)
 		return ok
 	}
-	if can(target) {
-		return false
-	}
-	for _, other := range a.Targets {
-		if can(other) {
-			return true
-		}
-	}
-	return false
+	return !can(target) && slices.ContainsFunc(a.Targets, can)
 }
 
 // waits says what a new delivery waits for before its first attempt.

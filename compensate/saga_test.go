@@ -137,3 +137,38 @@ func TestADirectionSurvivesARestartInItsMiddle(t *testing.T) {
 		w.is("x", "a", state.Withdrawn)
 	})
 }
+
+// A delivery that waits for all others must not wait for ever when that is no
+// longer asked for, or when the others are published already.
+func TestWhatComesLastIsReleasedWhenItsReasonHasGone(t *testing.T) {
+	whole1, nothing := &base{}, &base{}
+	for name, c := range map[string]struct {
+		first, then func(*article.Article)
+		break1      bool // the one that can be taken back is not published in between
+	}{
+		"the article is best effort now": {
+			first:  func(a *article.Article) { a.Consistency = article.AllOrNothing },
+			then:   func(a *article.Article) {},
+			break1: true,
+		},
+		"the target is added when the others are published": {
+			first: func(a *article.Article) { a.Consistency, a.Platforms = article.AllOrNothing, []string{"a"} },
+			then:  func(a *article.Article) { a.Consistency = article.AllOrNothing },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				*whole1, *nothing = base{}, base{}
+				if c.break1 {
+					whole1.on("publish", fault{kind: platforms.Unavailable, retryIn: 5 * time.Hour})
+				}
+				w := newWorld(t, map[string]platforms.Platform{"a": whole{whole1}, "b": nothing})
+				w.admit("x", c.first)
+				w.pass(time.Minute)
+				w.admit("x", c.then)
+				w.pass(time.Minute)
+				w.is("x", "b", state.Published)
+			})
+		})
+	}
+}

@@ -27,7 +27,7 @@ func (dr *Driver) tell(tx state.Tx, title string, d *state.Delivery, now time.Ti
 	}
 	if needs {
 		n.Event, n.Message = state.NeedsPerson, "its outcome is not known"
-		n.Hint = state.Summarize(state.Article{ID: d.Article, Title: title}, []state.Delivery{*d}, func(string) state.Outlook { return state.Outlook{} }, now).Deliveries[0].Hint
+		n.Hint = state.Summarize(state.Article{ID: d.Article, Title: title}, []state.Delivery{*d}, func(string) state.Outlook { return state.Outlook{} }, dr.local(now)).Deliveries[0].Hint
 		if f := d.Error; f != nil {
 			n.Kind, n.Code, n.Message = string(f.Kind), f.Code, f.Message
 		}

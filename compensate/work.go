@@ -30,15 +30,15 @@ func (dr *Driver) Work(target string, now time.Time, limit int) (Work, error) {
 		if err != nil {
 			return err
 		}
-		if !mayCall(hold, t, now) {
-			w.Probe = hold.ForPerson && !now.Before(hold.Until)
-			w.Next = hold.Until
-			return nil
-		}
-		if hold.Active(now) {
+		if hold.Active(now) && hold.ForPerson {
 			limit = min(limit, 1) // one delivery is the probe
 		}
 		for _, class := range []state.Class{state.Asking, state.Changing} {
+			if !mayCall(hold, t, class, now) {
+				w.Probe = hold.ForPerson && !now.Before(hold.Until)
+				w.Next = earlier(w.Next, hold.Until)
+				continue
+			}
 			if ready := t.Ready(now, class == state.Changing); ready.After(now) {
 				// What is due waits for its turn; what is not is looked at then.
 				w.Next = earlier(w.Next, ready)

@@ -192,6 +192,7 @@ type world struct {
 	configs   []config.Target
 	sources   map[string]*article.Article
 	options   compensate.Options // notify, check, room, moved
+	wrap      func(state.Store) state.Store
 
 	store   *state.Bolt
 	driver  *compensate.Driver
@@ -256,6 +257,9 @@ func (w *world) start() {
 	w.lanes = scheduler.NewLanes(w.targets, log)
 	o := w.options
 	o.Store, o.Targets, o.Sources, o.Log, o.Wake = w.store, w.targets, w, log, w.lanes.Wake
+	if w.wrap != nil {
+		o.Store = w.wrap(w.store)
+	}
 	w.driver = compensate.New(o)
 	if _, err := w.driver.Recover(time.Now()); err != nil {
 		w.t.Fatal(err)

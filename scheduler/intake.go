@@ -160,6 +160,12 @@ func (q *Queue) take(name string, s *sighting, now time.Time) error {
 	if q.picturesMove(src, now) {
 		return errMoving
 	}
+	if len(q.admit.Wanted(src)) == 0 {
+		return article.Problems{{
+			File: name, Rule: "platform-disabled", What: "none of the targets it goes to is enabled",
+			Fix: "enable one in the configuration, or name another under platforms",
+		}}
+	}
 	if err := q.remember(src.ID, now); err != nil {
 		return err
 	}

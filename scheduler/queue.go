@@ -21,6 +21,8 @@ import (
 type Admitter interface {
 	Revision(src *article.Article) (revision int, changed bool, err error)
 	Admit(src *article.Article, source string, quality *state.Quality, now time.Time) (compensate.Admission, error)
+	// Wanted returns the enabled targets that an article goes to.
+	Wanted(src *article.Article) []string
 	// Known reports whether the store has a record of the article.
 	Known(id state.ArticleID) (bool, error)
 	// Restore puts a record back that the store has lost.

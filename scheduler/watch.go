@@ -75,13 +75,14 @@ type watcher struct {
 	dir      string
 	log      *slog.Logger
 	fs       *fsnotify.Watcher
+	faults   chan error
 	failed   bool
 	arrivals map[string]arrival // by name
 	latest   time.Time          // of the arrivals
 }
 
 func newWatcher(dir string, log *slog.Logger) *watcher {
-	w := &watcher{dir: dir, log: log, arrivals: map[string]arrival{}}
+	w := &watcher{dir: dir, log: log, arrivals: map[string]arrival{}, faults: make(chan error, 1)}
 	w.refresh()
 	return w
 }
@@ -103,6 +104,7 @@ func (w *watcher) watch() (err error) {
 			w.fs = nil
 			return err
 		}
+		go w.drain(w.fs.Errors)
 	}
 	return w.fs.Add(w.dir)
 }
@@ -114,12 +116,19 @@ func (w *watcher) events() <-chan fsnotify.Event {
 	return w.fs.Events
 }
 
-func (w *watcher) errors() <-chan error {
-	if w.fs == nil {
-		return nil
+// drain takes fsnotify's errors, which it sends while it holds the lock that Add
+// takes: whoever calls Add must not be the one who reads them. It ends when the
+// watcher is closed.
+func (w *watcher) drain(errs <-chan error) {
+	for err := range errs {
+		select {
+		case w.faults <- err:
+		default: // one is as good as many: the sweep makes up for them
+		}
 	}
-	return w.fs.Errors
 }
+
+func (w *watcher) errors() <-chan error { return w.faults }
 
 func (w *watcher) close() {
 	if w.fs != nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"herald/platforms"
@@ -294,7 +295,7 @@ func appendHistory(h []Entry, e Event, to State) []Entry {
 		entry.Kind, entry.Code, entry.Message = e.Failure.Kind, e.Failure.Code, e.Failure.Message
 	}
 	if len(h) < historyLimit {
-		return append(h[:len(h):len(h)], entry)
+		return append(slices.Clip(h), entry)
 	}
 	kept := make([]Entry, 0, historyLimit)
 	kept = append(kept, h[:historyHead]...)

@@ -285,6 +285,13 @@ func (h Hold) Active(now time.Time) bool {
 	return h.Kind != "" && (h.ForPerson || now.Before(h.Until))
 }
 
+// Keeps reports whether the hold keeps a step of the class back. A hold that ends
+// by time keeps back what changes something; look-ups and polls have waits of
+// their own, and may be what ends it. A refused credential keeps back everything.
+func (h Hold) Keeps(c Class, now time.Time) bool {
+	return h.Active(now) && (h.ForPerson || c == Changing)
+}
+
 // Held returns how long the account has been held in all its life, at now.
 func (h Hold) Held(now time.Time) time.Duration {
 	if h.Kind == "" {

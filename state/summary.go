@@ -204,7 +204,7 @@ func nextStep(d Delivery, o Outlook, now time.Time) time.Time {
 	if at.IsZero() || d.State == Published { // reading it again is no step of the delivery
 		return time.Time{}
 	}
-	if o.Hold.Active(now) && d.State != Sending && o.Hold.Until.After(at) {
+	if d.State != Sending && o.Hold.Keeps(ClassOf(d.State), now) && o.Hold.Until.After(at) {
 		at = o.Hold.Until
 	}
 	if waitsForTarget(d) && o.ReadyAt.After(at) {
@@ -243,7 +243,7 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 	case Uncertain:
 		if d.Due.IsZero() {
 			return fmt.Sprintf("look on the platform for %q, sent at %s; then `herald resolve %s %s --published URL` or `--missing`",
-				a.Title, d.LastBegun.UTC().Format(time.RFC3339), at, d.Target)
+				a.Title, d.LastBegun.In(now.Location()).Format("2006-01-02 15:04:05"), at, d.Target)
 		}
 		return "sent, but the answer was lost: looking it up before anything else"
 	case Canceled, Withdrawn:
@@ -258,7 +258,7 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 		return fmt.Sprintf("will %s once the outcome is known", d.Wish)
 	case o.Hold.Active(now) && o.Hold.ForPerson:
 		return fmt.Sprintf("target %s is held: mend its credential or permission, then `herald retry --target %s`; it is also probed by itself", d.Target, d.Target)
-	case o.Hold.Active(now):
+	case o.Hold.Keeps(ClassOf(d.State), now):
 		return fmt.Sprintf("target %s is held by its rate limit; it goes on by itself", d.Target)
 	case o.OpenUntil.After(now) && waitsForTarget(d):
 		return fmt.Sprintf("the breaker of %s is open after repeated failures; it goes on by itself", d.Target)

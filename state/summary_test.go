@@ -75,7 +75,8 @@ func TestDueSaysWhenTheNextThingHappensWhateverItWaitsFor(t *testing.T) {
 	}{
 		{"its backoff", state.Delivery{State: state.Queued, Due: at(time.Minute)}, state.Outlook{}, at(time.Minute)},
 		{"the hold", state.Delivery{State: state.Queued, Due: now}, state.Outlook{Hold: state.Hold{Kind: platforms.RateLimited, Until: at(time.Hour)}}, at(time.Hour)},
-		{"the hold keeps look-ups too", state.Delivery{State: state.Uncertain, Due: now}, state.Outlook{Hold: state.Hold{Kind: platforms.RateLimited, Until: at(time.Hour)}}, at(time.Hour)},
+		{"a rate limit keeps no look-up", state.Delivery{State: state.Uncertain, Due: now}, state.Outlook{Hold: state.Hold{Kind: platforms.RateLimited, Until: at(time.Hour)}}, now},
+		{"a refused credential does", state.Delivery{State: state.Uncertain, Due: now}, state.Outlook{Hold: state.Hold{Kind: platforms.Unauthorized, ForPerson: true, Until: at(time.Hour)}}, at(time.Hour)},
 		{"the slot or the breaker", state.Delivery{State: state.Queued, Due: now}, state.Outlook{ReadyAt: at(30 * time.Second)}, at(30 * time.Second)},
 		{"the breaker keeps no look-up", state.Delivery{State: state.Uncertain, Due: now}, state.Outlook{ReadyAt: at(30 * time.Second)}, now},
 		{"a person", state.Delivery{State: state.Uncertain}, state.Outlook{}, time.Time{}},

@@ -77,7 +77,7 @@ func (p *place) watch() *doings {
 	// The watcher sends errors under the lock that Add takes, so whoever calls
 	// Add must not be who reads them. What vanishes meanwhile is no matter here.
 	go func() {
-		for range w.Errors { //nolint:revive // only emptied
+		for range w.Errors {
 		}
 	}()
 	return &doings{p.t, w}

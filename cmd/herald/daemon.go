@@ -117,7 +117,7 @@ func assemble(cfg *config.Config, log *slog.Logger) (d *daemon, err error) {
 	}
 	d.driver = compensate.New(compensate.Options{
 		Store: d.store, Targets: d.targets, Sources: sources, Log: log, Wake: d.lanes.Wake,
-		Moved: d.moved, Notify: len(cfg.Notify) > 0, Room: d.room,
+		Location: cfg.Location, Moved: d.moved, Notify: len(cfg.Notify) > 0, Room: d.room,
 		Check: quality.asks(), Simhash: degrade.Simhash,
 	})
 	if err := quality.on(d.driver, d.store, d.targets); err != nil {

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -192,7 +192,7 @@ func (p *place) launch(args ...string) *process {
 	p.t.Helper()
 	said := make(chan string, 1000)
 	q := *p
-	q.env = append(p.env[:len(p.env):len(p.env)], "NOTIFY_SOCKET="+p.listen(said))
+	q.env = append(slices.Clip(p.env), "NOTIFY_SOCKET="+p.listen(said))
 	d := q.command(append([]string{"run"}, args...)...)
 	d.said = said
 	p.t.Cleanup(func() {
@@ -375,13 +375,6 @@ func (p *place) awaitState(id string, want state.ArticleState) state.Report {
 	return p.await(id, string(want), func(r state.Report) bool { return r.State == want })
 }
 
-// awaitDelivery waits for the state of a delivery.
-func (p *place) awaitDelivery(id, target string, want state.State) state.DeliveryReport {
-	p.t.Helper()
-	r := p.await(id, target+" "+string(want), func(r state.Report) bool { return delivery(r, target).State == want })
-	return delivery(r, target)
-}
-
 func delivery(r state.Report, target string) state.DeliveryReport {
 	for _, d := range r.Deliveries {
 		if d.Target == target {
@@ -389,24 +382,4 @@ func delivery(r state.Report, target string) state.DeliveryReport {
 		}
 	}
 	return state.DeliveryReport{}
-}
-
-// git runs git on a repository and returns what it prints.
-func (p *place) git(args ...string) string {
-	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), "git", args...)
-	cmd.Dir = p.dir
-	cmd.Env = append(p.env[:len(p.env):len(p.env)], "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-	cmd.Stderr = io.Discard
-	out, err := cmd.Output()
-	if err != nil {
-		p.t.Fatalf("git %s: %v", strings.Join(args, " "), err)
-	}
-	return string(out)
-}
-
-// bareRepo makes a repository to push to.
-func (p *place) bareRepo(name string) {
-	p.t.Helper()
-	p.git("init", "--quiet", "--bare", "--initial-branch=main", name)
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +147,24 @@ func refusing(t *testing.T) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// git runs git on a repository and returns what it prints.
+func (p *place) git(args ...string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "git", args...)
+	cmd.Dir = p.dir
+	cmd.Env = append(slices.Clip(p.env), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Stderr = io.Discard
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// bareRepo makes a repository to push to.
+func (p *place) bareRepo(name string) {
+	p.t.Helper()
+	p.git("init", "--quiet", "--bare", "--initial-branch=main", name)
 }

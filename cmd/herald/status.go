@@ -105,7 +105,7 @@ func (a *app) readStore(cfg *config.Config, q statusQuery) (st control.Status, e
 		return st, err
 	}
 	defer store.Close()
-	driver := compensate.New(compensate.Options{Store: store, Targets: a.offline(), Log: slog.New(slog.DiscardHandler)})
+	driver := compensate.New(compensate.Options{Store: store, Targets: a.offline(), Log: slog.New(slog.DiscardHandler), Location: cfg.Location})
 	if q.article != "" {
 		rep, err := driver.Report(q.article, time.Now())
 		return control.Status{Articles: []state.Report{rep}}, err

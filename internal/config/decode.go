@@ -57,7 +57,7 @@ func (l *loader) options(path string, options map[string]any, into any, near ...
 
 // leafErrors takes joined errors apart.
 func leafErrors(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the wrapped ones stay whole
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if err == nil {
 			return nil

@@ -68,6 +68,9 @@ func (l *loader) twin(path, name string, m map[string]any) {
 			return
 		}
 	}
+	if l.adapters == nil { // nothing is built from it: its reader may not read secrets
+		return
+	}
 	text, isText := where.(string)
 	if !isText {
 		l.faults.add(fromFile, "not a path; put the value in quotes")

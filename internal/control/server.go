@@ -142,7 +142,9 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close() // whoever asked sees the connection end
 	}
-	<-ended
+	if fault := <-ended; !errors.Is(fault, http.ErrServerClosed) {
+		err = errors.Join(err, fault)
+	}
 	return err
 }
 

@@ -63,7 +63,7 @@ func inspect(f *os.File, im *Image) *Problem {
 		return invalid("cannot be read", "check the file")
 	}
 	head = head[:n]
-	im.Type = pictureType(head)
+	im.Type = PictureType(head)
 	if im.Type == "" {
 		return invalid("is not a picture ("+http.DetectContentType(head)+")",
 			"use PNG, JPEG, GIF, WebP, AVIF, HEIC or SVG")
@@ -79,9 +79,9 @@ func inspect(f *os.File, im *Image) *Problem {
 	return nil
 }
 
-// pictureType returns the media type of a picture by the beginning of its
+// PictureType returns the media type of a picture by the beginning of its
 // content, "" if it is none that herald knows.
-func pictureType(head []byte) string {
+func PictureType(head []byte) string {
 	if t := http.DetectContentType(head); extensions[t] != "" {
 		return t
 	}

@@ -3,6 +3,7 @@ package compensate_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -206,7 +207,15 @@ type history struct {
 	faults    []string
 }
 
+// quick is how many plans daily work tries; -rapid.checks=3000 tries more.
+const quick = "50"
+
 func TestWhateverHappensNothingIsTwiceAndNothingIsLost(t *testing.T) {
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set(quick); err != nil {
+			t.Fatal(err)
+		}
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := deeds.Draw(rt, "deeds")
 		var faults []string

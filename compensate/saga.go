@@ -32,7 +32,7 @@ func (dr *Driver) together(tx state.Tx, d state.Delivery, c Context) error {
 		return dr.takeBack(tx, d, c)
 	case a.Backward != nil && d.State == state.Published && d.Wish == "":
 		return dr.takeBack(tx, state.Delivery{Article: d.Article}, c) // landed late
-	case a.Backward == nil && d.State == state.Published:
+	case a.Backward == nil && settled(d):
 		return dr.releaseLast(tx, &a, c.Now)
 	}
 	return nil
@@ -87,8 +87,14 @@ func (dr *Driver) takeBack(tx state.Tx, cause state.Delivery, c Context) error {
 	return nil
 }
 
+// settled reports whether nothing that comes last has to wait for d any more: it
+// is published, or a person no longer wants it.
+func settled(d state.Delivery) bool {
+	return d.State == state.Published || d.State == state.Canceled || d.State == state.Withdrawn
+}
+
 // releaseLast begins the deliveries that could not be taken back, once all
-// others are published. Whatever changes what they wait for asks it: a delivery
+// others are settled. Whatever changes what they wait for asks it: a delivery
 // that lands, a file that is dropped, a verdict, an approval.
 func (dr *Driver) releaseLast(tx state.Tx, a *state.Article, now time.Time) error {
 	if a.Consistency != article.AllOrNothing || a.Backward != nil || a.Hold != nil {
@@ -103,13 +109,13 @@ func (dr *Driver) releaseLast(tx state.Tx, a *state.Article, now time.Time) erro
 		switch {
 		case d.Waits == state.WaitsOthers && d.State == state.Queued:
 			last = append(last, d)
-		case d.State != state.Published:
+		case !settled(d):
 			return nil
 		}
 	}
 	for _, d := range last {
 		d.Waits, d.Since = "", now
-		if d, err = d.Apply(state.Event{Verb: state.Delay, At: now, Due: now, Free: true, Note: "all others are published"}); err != nil {
+		if d, err = d.Apply(state.Event{Verb: state.Delay, At: now, Due: now, Free: true, Note: "no other is waited for any more"}); err != nil {
 			return err
 		}
 		if err := tx.PutDelivery(d); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"herald/article"
+	"herald/compensate"
 	"herald/platforms"
 	"herald/state"
 )
@@ -139,36 +140,50 @@ func TestADirectionSurvivesARestartInItsMiddle(t *testing.T) {
 }
 
 // A delivery that waits for all others must not wait for ever when that is no
-// longer asked for, or when the others are published already.
+// longer asked for, or when there is nobody left to wait for.
 func TestWhatComesLastIsReleasedWhenItsReasonHasGone(t *testing.T) {
-	whole1, nothing := &base{}, &base{}
 	for name, c := range map[string]struct {
-		first, then func(*article.Article)
-		break1      bool // the one that can be taken back is not published in between
+		first func(*article.Article)
+		held  bool // the target that can take a post back fails until the end
+		then  func(w *world)
 	}{
 		"the article is best effort now": {
-			first:  func(a *article.Article) { a.Consistency = article.AllOrNothing },
-			then:   func(a *article.Article) {},
-			break1: true,
+			first: together, held: true,
+			then: func(w *world) { w.admit("x") },
 		},
 		"the target is added when the others are published": {
-			first: func(a *article.Article) { a.Consistency, a.Platforms = article.AllOrNothing, []string{"a"} },
-			then:  func(a *article.Article) { a.Consistency = article.AllOrNothing },
+			first: func(a *article.Article) { together(a); a.Platforms = []string{"a"} },
+			then:  func(w *world) { w.admit("x", together) },
+		},
+		"a person cancels what is waited for": {
+			first: together, held: true,
+			then: func(w *world) { w.command(w.driver.Cancel("x", "a", time.Now())) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				*whole1, *nothing = base{}, base{}
-				if c.break1 {
-					whole1.on("publish", fault{kind: platforms.Unavailable, retryIn: 5 * time.Hour})
+				a, b := &base{}, &base{}
+				if c.held {
+					a.on("publish", fault{kind: platforms.Unavailable, retryIn: 5 * time.Hour})
 				}
-				w := newWorld(t, map[string]platforms.Platform{"a": whole{whole1}, "b": nothing})
+				w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": b})
 				w.admit("x", c.first)
 				w.pass(time.Minute)
-				w.admit("x", c.then)
+				if n := b.count("publish"); n != 0 {
+					t.Fatalf("it was published %d times before the others", n)
+				}
+				c.then(w)
 				w.pass(time.Minute)
 				w.is("x", "b", state.Published)
 			})
 		})
+	}
+}
+
+// command demands that a person's command applies.
+func (w *world) command(_ []compensate.Change, err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }

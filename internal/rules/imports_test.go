@@ -35,12 +35,12 @@ var ours = []row{
 	},
 	{
 		pkg:     "platforms/*", // adapters, and the suite that they must pass
-		imports: []string{"article", "internal/httpx", "platforms"},
+		imports: []string{"article", "internal/failpoint", "internal/httpx", "platforms"},
 		tests:   []string{"platforms/platformtest"},
 	},
 	{
 		pkg:     "state",
-		imports: []string{"article", "platforms"},
+		imports: []string{"article", "internal/failpoint", "platforms"},
 		tests:   []string{"state/statetest"},
 	},
 	{pkg: "state/statetest", imports: []string{"article", "platforms", "state"}},
@@ -51,7 +51,7 @@ var ours = []row{
 	},
 	{
 		pkg:     "publisher",
-		imports: []string{"article", "internal/config", "platforms", "state"},
+		imports: []string{"article", "internal/config", "internal/failpoint", "platforms", "state"},
 		tests:   []string{all},
 	},
 	{
@@ -65,7 +65,8 @@ var ours = []row{
 		tests:   []string{all},
 	},
 	{pkg: "internal/config", imports: []string{"platforms"}},
-	{pkg: "internal/httpx", imports: []string{"platforms"}},
+	{pkg: "internal/failpoint"},
+	{pkg: "internal/httpx", imports: []string{"article", "internal/failpoint", "platforms"}},
 	{pkg: "internal/notify", imports: []string{"internal/httpx", "platforms", "state"}},
 	{
 		pkg:     "internal/control",
@@ -74,6 +75,7 @@ var ours = []row{
 	},
 	{pkg: "internal/bench", imports: []string{all}},
 	{pkg: "internal/rules"},
+	{pkg: "internal/storm", imports: []string{all}},
 	{pkg: "deploy", tests: []string{"internal/config"}},
 	{pkg: "cmd/*", imports: []string{all}},
 }

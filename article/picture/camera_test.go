@@ -86,7 +86,7 @@ func TestThePlaceWhereItWasTakenIsDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fit(t, src, "a", Limit{Types: []string{typeJPEG, typePNG, typeWebP}})
-			if !p.Changed || !strings.Contains(strings.Join(p.Notes, "\n"), "place where it was taken removed") {
+			if !p.Changed || !strings.Contains(strings.Join(p.Notes, "\n"), "may tell the place removed") {
 				t.Errorf("changed = %v, notes = %q", p.Changed, p.Notes)
 			}
 			for _, mark := range []string{"Exif", "eXIf", "GPS", "Raw profile"} {

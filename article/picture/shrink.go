@@ -74,16 +74,17 @@ func (s *source) encode(img image.Image, types []string, limit int64) (smallest 
 		if t == typePNG && s.hopeless(img, types, limit) {
 			continue
 		}
-		steps := []int{0}
-		if t == typeJPEG {
-			img, steps = opaque(img), qualities
+		steps, prepare := qualities, opaque
+		if t == typePNG {
+			steps, prepare = []int{0}, eightBit
 		}
+		ready := prepare(img)
 		for _, quality := range steps {
 			var b bytes.Buffer
-			if t == typeJPEG {
-				err = jpeg.Encode(&b, img, &jpeg.Options{Quality: quality})
+			if t == typePNG {
+				err = png.Encode(&b, ready)
 			} else {
-				err = png.Encode(&b, eightBit(img))
+				err = jpeg.Encode(&b, ready, &jpeg.Options{Quality: quality})
 			}
 			if err != nil {
 				return nil, "", err
@@ -126,7 +127,7 @@ func (s *source) explain(img image.Image, mediaType string, width, height int) {
 		s.note("turned upright")
 	}
 	if s.located {
-		s.note("place where it was taken removed")
+		s.note("camera data that may tell the place removed")
 	}
 	if s.cmyk {
 		s.note("colours converted from CMYK")

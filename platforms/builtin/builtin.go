@@ -13,12 +13,18 @@ import (
 	"herald/platforms"
 	"herald/platforms/git"
 	"herald/platforms/site"
+	"herald/platforms/wechat"
+	"herald/platforms/weibo"
+	"herald/platforms/xiaohongshu"
 )
 
 // types are the platforms that herald can publish to.
 var types = map[string]kind{
-	"site": adapter(site.New, site.Advice),
-	"git":  adapter(git.New, git.Advice),
+	"site":        adapter(site.New, site.Advice),
+	"git":         adapter(git.New, git.Advice),
+	"wechat":      adapter(wechat.New, wechat.Advice),
+	"weibo":       adapter(weibo.New, weibo.Advice),
+	"xiaohongshu": adapter(xiaohongshu.New, xiaohongshu.Advice),
 }
 
 // kind is one target type.

@@ -18,7 +18,7 @@ import (
 )
 
 func TestEveryTypeIsListed(t *testing.T) {
-	if got, want := Types(), []string{"git", "site"}; !slices.Equal(got, want) {
+	if got, want := Types(), []string{"git", "site", "wechat", "weibo", "xiaohongshu"}; !slices.Equal(got, want) {
 		t.Errorf("Types() = %v, want %v", got, want)
 	}
 	for name := range Adapters() {

@@ -87,7 +87,7 @@ func (m *Main) command() *cobra.Command {
 		a.runCommand(), a.statusCommand(), a.retryCommand(), a.resolveCommand(),
 		a.cancelCommand(), a.withdrawCommand(), a.approveCommand(), a.republishCommand(),
 		a.checkCommand(), a.previewCommand(), a.targetsCommand(), a.doctorCommand(),
-		a.configCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
+		a.configCommand(), a.demoCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -31,6 +31,7 @@ type Driver struct {
 	log     *slog.Logger
 	wake    func(target string)
 	moved   func(id state.ArticleID)
+	count   func(state.Delivery, state.Event)
 	notify  bool
 	check   bool
 	simhash func(*article.Article) uint64
@@ -52,6 +53,8 @@ type Options struct {
 	Location *time.Location
 	// Moved is called after a delivery was saved in a new state.
 	Moved func(id state.ArticleID)
+	// Count is called for every move that a step makes, once it is saved.
+	Count func(d state.Delivery, e state.Event)
 	// Notify has people told: notices are written down for package notify.
 	Notify bool
 	// Check has new content wait for the quality check.
@@ -67,7 +70,7 @@ type Options struct {
 func New(o Options) *Driver {
 	dr := &Driver{
 		store: o.Store, targets: map[string]*publisher.Target{}, sources: o.Sources, log: o.Log, wake: o.Wake,
-		moved: o.Moved, notify: o.Notify, check: o.Check, simhash: o.Simhash, room: o.Room, zone: o.Location,
+		moved: o.Moved, count: o.Count, notify: o.Notify, check: o.Check, simhash: o.Simhash, room: o.Room, zone: o.Location,
 	}
 	if dr.wake == nil {
 		dr.wake = func(string) {}

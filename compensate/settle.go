@@ -109,6 +109,9 @@ func (dr *Driver) save(w work, decide func(state.Tx, state.Delivery) (state.Even
 	}
 	for _, e := range events {
 		dr.logMove(w.State, d, e)
+		if dr.count != nil {
+			dr.count(d, e)
+		}
 	}
 	if dr.moved != nil && d.State != state.Queued {
 		dr.moved(d.Article)

@@ -83,6 +83,7 @@ type daemon struct {
 	receipts *scheduler.Receipts
 	people   *notify.Notifier
 	checks   *scheduler.Checks
+	metrics  *metrics
 	targets  []*publisher.Target
 	driver   *compensate.Driver
 	lanes    *scheduler.Lanes
@@ -94,7 +95,7 @@ type daemon struct {
 
 // assemble opens the store and puts everything together; nothing runs yet.
 func assemble(cfg *config.Config, log *slog.Logger) (d *daemon, err error) {
-	d = &daemon{cfg: cfg, log: log, started: time.Now(), reloader: config.NewReloader(cfg)}
+	d = &daemon{cfg: cfg, log: log, started: time.Now(), reloader: config.NewReloader(cfg), metrics: newMetrics()}
 	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("make data directory: %w; choose another with data_dir", err)
 	}
@@ -117,12 +118,14 @@ func assemble(cfg *config.Config, log *slog.Logger) (d *daemon, err error) {
 	}
 	d.driver = compensate.New(compensate.Options{
 		Store: d.store, Targets: d.targets, Sources: sources, Log: log, Wake: d.lanes.Wake,
-		Location: cfg.Location, Moved: d.moved, Notify: len(cfg.Notify) > 0, Room: d.room,
+		Location: cfg.Location, Moved: d.moved, Count: d.metrics.moved, Notify: len(cfg.Notify) > 0, Room: d.room,
 		Check: quality.asks(), Simhash: degrade.Simhash,
 	})
 	if err := quality.on(d.driver, d.store, d.targets); err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}
+	quality.count = d.metrics.checked
+	d.metrics.watch(d.driver)
 	d.checks = scheduler.NewChecks(d.driver, sources, quality.judge, log)
 	d.receipts = scheduler.NewReceipts(cfg.Queue.Dir, d.driver.Record, log)
 	d.people = notify.New(d.store, channels(cfg, log), log)

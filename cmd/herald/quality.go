@@ -26,6 +26,7 @@ type quality struct {
 	judges  *degrade.Judge
 	driver  *compensate.Driver
 	targets []*publisher.Target
+	count   func(state.Quality) // of every verdict
 	log     *slog.Logger
 }
 
@@ -40,7 +41,7 @@ const (
 // newQuality reads what the configuration names for the quality check.
 func newQuality(cfg *config.Config, log *slog.Logger) (*quality, error) {
 	c := cfg.Quality
-	q := &quality{cfg: c, log: log, options: degrade.Options{PassScore: c.PassScore, Timeout: c.Timeout, Deadline: c.Deadline, Log: log}}
+	q := &quality{cfg: c, log: log, count: func(state.Quality) {}, options: degrade.Options{PassScore: c.PassScore, Timeout: c.Timeout, Deadline: c.Deadline, Log: log}}
 	for _, p := range c.Providers {
 		q.options.Providers = append(q.options.Providers, degrade.Provider{
 			BaseURL: p.BaseURL, APIKey: p.APIKey, Model: p.Model, Timeout: p.Timeout, JSON: degrade.JSONMode(p.JSONMode),
@@ -123,6 +124,7 @@ func (q *quality) check(src *article.Article) *state.Quality {
 	}
 	subject, _ := q.subject(src, time.Now())
 	v := record(q.judges.Judge(context.Background(), src, subject))
+	q.count(v)
 	return &v
 }
 
@@ -147,6 +149,7 @@ func (q *quality) judge(ctx context.Context, a state.Article, src *article.Artic
 	}
 	v := q.judges.Judge(ctx, src, s)
 	c := compensate.Checked{Quality: record(v)}
+	q.count(c.Quality)
 	switch {
 	case !v.Pass:
 		c.Hold = &state.ArticleHold{Reason: state.HeldQuality, Message: v.Details, At: now}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"herald/internal/config"
@@ -131,7 +132,7 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, running *sync.W
 		return
 	}
 	running.Go(func() {
-		if err := control.ServeHealth(ctx, l, d.info, d.log); err != nil {
+		if err := control.ServeHealth(ctx, l, d.info, promhttp.HandlerFor(d.metrics.registry, promhttp.HandlerOpts{}), d.log); err != nil {
 			d.log.Error("health page", "error", err)
 		}
 	})

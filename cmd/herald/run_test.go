@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -221,4 +222,34 @@ func (p *place) follow(args ...string) *process {
 func (d *process) says(text string) {
 	d.t.Helper()
 	d.grow(d.out, text, fmt.Sprintf("printed %q", text))
+}
+
+func TestMetricsCountWhatHappened(t *testing.T) {
+	t.Parallel()
+	address := refusing(t)
+	p := newPlace(t, strings.Replace(blogOnly, `listen: ""`, "listen: "+address, 1))
+	p.start()
+	p.drop("a.md", "# 标题\n\n正文。\n")
+	p.awaitState("a", state.ArticleSuccess)
+	resp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`herald_delivery_moves_total{class="",target="blog",verb="land"} 1`,
+		`herald_quality_checks_total{by="basic",degraded="false",pass="true"} 1`,
+		`herald_call_seconds_count{op="publish",target="blog"} 1`,
+		`herald_target_waiting{target="blog"} 0`,
+		`herald_target_breaker_open{target="blog"} 0`,
+		`herald_target_held{target="blog"} 0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("GET /metrics lacks %s", want)
+		}
+	}
 }

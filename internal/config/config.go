@@ -69,7 +69,7 @@ type Control struct {
 	Mode   fs.FileMode `mapstructure:"mode"`   // permission bits
 }
 
-// HTTP is the dashboard, /metrics and /healthz.
+// HTTP serves /metrics and /healthz.
 type HTTP struct {
 	Listen string `mapstructure:"listen"` // host:port; empty: off
 }

@@ -10,9 +10,12 @@ import (
 )
 
 // ServeHealth answers GET /healthz on l until ctx ends: 200 while every lane is
-// alive, 503 when one stands still.
-func ServeHealth(ctx context.Context, l net.Listener, info func() Info, log *slog.Logger) error {
+// alive, 503 when one stands still. metrics answers GET /metrics; nil: nothing does.
+func ServeHealth(ctx context.Context, l net.Listener, info func() Info, metrics http.Handler, log *slog.Logger) error {
 	mux := http.NewServeMux()
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		i, status := info(), http.StatusOK
 		if !i.Well(time.Now()) {

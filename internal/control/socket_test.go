@@ -239,7 +239,7 @@ func TestHealthFollowsTheHeartBeat(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				ended <- control.ServeHealth(ctx, l, func() control.Info { return control.Info{Beat: tt.beat} }, slog.New(slog.DiscardHandler))
+				ended <- control.ServeHealth(ctx, l, func() control.Info { return control.Info{Beat: tt.beat} }, nil, slog.New(slog.DiscardHandler))
 			}()
 			resp, err := http.Get("http://" + l.Addr().String() + tt.path)
 			if err != nil {

@@ -111,7 +111,7 @@ func TestFaultsOfFrontMatterNameLineAndRemedy(t *testing.T) {
 		{"a key twice", "title: a\nauthor: x\ntitle: b\n", "key-duplicate", 4, []string{`"title" is already there on line 2`, "remove"}},
 		{"a key that is a list", "title: a\n[a, b]: c\n", "front-matter-broken", 3, []string{"a key", "a list"}},
 
-		{"a misspelt key", "title: T\nplatfroms: [blog]\n", "key-unknown", 3, []string{`"platfroms"`, `"platforms"`}}, //nolint:misspell // on purpose
+		{"a misspelt key", "title: T\nplatfroms: [blog]\n", "key-unknown", 3, []string{`"platfroms"`, `"platforms"`}},
 		{"a key in camel case", "title: T\npublishAt: now\n", "key-unknown", 3, []string{`"publish_at"`}},
 		{"a key with a hyphen", "title: T\npublish-at: now\n", "key-unknown", 3, []string{`"publish_at"`}},
 		{"Hugo's publishDate", "title: T\npublishDate: now\n", "key-unknown", 3, []string{`"publish_at"`}},

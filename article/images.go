@@ -249,7 +249,7 @@ func (r *resolver) placesByBareName(name string) []place {
 		// A folder that cannot be read is one where nothing is found.
 		_ = filepath.WalkDir(base, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || p == base {
-				return nil
+				return nil //nolint:nilerr // see above
 			}
 			rel, _ := below(base, p)
 			if d.IsDir() {

@@ -93,14 +93,12 @@ func (dr *Driver) Outlook(r state.Reader, target string, now time.Time) state.Ou
 	if t == nil {
 		return state.Outlook{}
 	}
-	o := state.Outlook{Known: true}
+	var o state.Outlook
 	o.Hold, _ = r.Hold(t.Account) // an unreadable hold shows as none; the lane logs it
 	_, _, o.OpenUntil = t.Breaker()
 	if at := t.Ready(now, true); at.After(now) {
 		o.ReadyAt = at
 	}
-	_, o.CanFind = t.Platform.(platforms.Finder)
-	_, o.CanUpdate = t.Platform.(platforms.Updater)
 	_, o.CanWithdraw = t.Platform.(platforms.Withdrawer)
 	return o
 }

@@ -27,16 +27,14 @@ const (
 
 // Outlook is what is known at this moment about a target, beside its records.
 type Outlook struct {
-	// Known is false when no such target is configured, or nobody is there to
-	// ask (the daemon is down).
-	Known bool
-	Hold  Hold
+	Hold Hold
 	// OpenUntil is when the open breaker lets a probe through; zero when it is
 	// not open.
 	OpenUntil time.Time
 	// ReadyAt is when pace and breaker let the next call through.
-	ReadyAt                         time.Time
-	CanFind, CanUpdate, CanWithdraw bool
+	ReadyAt time.Time
+	// CanWithdraw says that the platform takes posts back.
+	CanWithdraw bool
 }
 
 // Report is one article as `herald status --json` prints it.

@@ -138,7 +138,7 @@ func parsePage(t testing.TB, page string) *html.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	root, err := html.Parse(f)
 	if err != nil {
 		t.Fatalf("%s: %v", page, err)

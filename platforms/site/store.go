@@ -234,7 +234,7 @@ func (s *store) copyImage(name string, im article.Image) error {
 	if err != nil {
 		return fmt.Errorf("read image %s: %w", im.Ref, err)
 	}
-	defer r.Close() //nolint:errcheck // only read
+	defer r.Close()
 	return s.replace(name, r)
 }
 
@@ -345,7 +345,7 @@ func hashFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err

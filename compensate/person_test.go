@@ -369,13 +369,12 @@ func TestACommandOnWhatIsNotThereSaysSo(t *testing.T) {
 func TestASourceThatCannotBeReadIsToldAndTriedAgain(t *testing.T) {
 	one(t, func(t *testing.T, w *world, b *base) {
 		w.admit("x", func(a *article.Article) { a.PublishAt = time.Now().Add(time.Minute) })
-		kept := w.sources["x/1"]
-		delete(w.sources, "x/1")
+		kept, _ := w.sources.LoadAndDelete("x/1")
 		w.pass(2 * time.Minute)
 		if d := w.is("x", "t", state.Queued); d.Error == nil || d.Error.Kind != platforms.Dependency || b.count("publish") != 0 {
 			t.Fatalf("got %+v, %d calls", d.Error, b.count("publish"))
 		}
-		w.sources["x/1"] = kept
+		w.sources.Store("x/1", kept)
 		w.pass(time.Hour)
 		w.is("x", "t", state.Published)
 	})

@@ -248,7 +248,7 @@ func live(t *testing.T, plan []deed) []string {
 		h.check()
 	}
 	for _, p := range h.platforms {
-		p.script = nil
+		p.forget()
 	}
 	for range 48 {
 		h.pass(10 * time.Minute)

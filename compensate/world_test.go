@@ -57,6 +57,13 @@ func (b *base) on(op string, faults ...fault) {
 	b.script[op] = append(b.script[op], faults...)
 }
 
+// forget drops what is left of the script.
+func (b *base) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.script = nil
+}
+
 func (b *base) next(op string) fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +197,7 @@ type world struct {
 	path      string
 	platforms map[string]platforms.Platform
 	configs   []config.Target
-	sources   map[string]*article.Article
+	sources   sync.Map           // "id/revision" → *article.Article
 	options   compensate.Options // notify, check, room, moved
 	wrap      func(state.Store) state.Store
 
@@ -204,11 +211,11 @@ type world struct {
 
 // Read is what the stored sources would give.
 func (w *world) Read(a state.Article, revision int) (*article.Article, error) {
-	src := w.sources[fmt.Sprintf("%s/%d", a.ID, revision)]
-	if src == nil {
+	src, ok := w.sources.Load(fmt.Sprintf("%s/%d", a.ID, revision))
+	if !ok {
 		return nil, fmt.Errorf("no source of %s, revision %d", a.ID, revision)
 	}
-	return src, nil
+	return src.(*article.Article), nil
 }
 
 func settings(name string) config.Target {
@@ -224,7 +231,7 @@ func settings(name string) config.Target {
 
 // newWorld starts a herald with one target for each platform.
 func newWorld(t *testing.T, ps map[string]platforms.Platform, adjust ...func(*config.Target)) *world {
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "herald.db"), platforms: ps, sources: map[string]*article.Article{}}
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "herald.db"), platforms: ps}
 	var names []string
 	for name := range ps {
 		names = append(names, name)
@@ -295,7 +302,7 @@ func (w *world) admit(id string, change ...func(*article.Article)) compensate.Ad
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.sources[fmt.Sprintf("%s/%d", id, revision)] = src
+	w.sources.Store(fmt.Sprintf("%s/%d", id, revision), src)
 	adm, err := w.driver.Admit(src, fmt.Sprintf(".done/%s/r%d/index.md", id, revision), nil, time.Now())
 	if err != nil {
 		w.t.Fatal(err)

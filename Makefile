@@ -40,6 +40,14 @@ bench: ## measure herald: ratios of one run
 bench-check: ## the same, and fail below half of what is expected
 	go run ./internal/bench -check
 
+.PHONY: crash
+crash: ## kill the program at every failpoint there is, and count the copies
+	go test -count=1 -timeout 60m -v ./internal/storm -run 'Killed' -every
+
+.PHONY: storm
+storm: ## 500 articles on four platforms in bad weather
+	go test -count=1 -timeout 60m -v ./internal/storm -run InAStorm -articles 500
+
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (20s)
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | while IFS=: read -r file func; do \

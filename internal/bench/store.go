@@ -152,16 +152,14 @@ func (r *run) sized(n int) (s sizes, err error) {
 			}
 			s.status = min(s.status, time.Since(began))
 			began = time.Now()
-			err = store.View(func(rd state.Reader) error {
-				for range 100 { // one is too short for the clock
-					if _, _, err := rd.Due("t", state.Changing, began, 10); err != nil {
-						return err
-					}
+			for range 100 { // one is too short for the clock
+				err = store.View(func(rd state.Reader) error {
+					_, _, err := rd.Due("t", state.Changing, began, 10)
+					return err
+				})
+				if err != nil {
+					return s, err
 				}
-				return nil
-			})
-			if err != nil {
-				return s, err
 			}
 			s.due = min(s.due, time.Since(began)/100)
 		}

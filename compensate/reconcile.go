@@ -62,6 +62,9 @@ func (dr *Driver) lookOver(now time.Time) (found []Finding, far []state.Key, err
 			if err != nil {
 				return err
 			}
+			if _, err := dr.sources.Read(a, a.Revision); err != nil {
+				found = append(found, Finding{id, "", fmt.Sprintf("its stored source cannot be read (%v); drop the article again", err), false})
+			}
 			for _, d := range ds {
 				t := dr.targets[d.Target]
 				if t == nil {
@@ -126,6 +129,9 @@ func (dr *Driver) observeRecent(since, now time.Time) error {
 			ds, err := r.Deliveries(id)
 			if err != nil {
 				return err
+			}
+			if dr.moved != nil {
+				dr.moved(id) // its receipt may be the one that could not be written
 			}
 			for _, d := range ds {
 				if d.State == state.Published && d.Due.IsZero() && d.PublishedAt.After(since) &&

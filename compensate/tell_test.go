@@ -270,3 +270,25 @@ func TestALostStoreIsRestoredWithoutASecondPost(t *testing.T) {
 		}
 	})
 }
+
+func TestTheSweepNamesARecordWithoutItsSourceAndRenewsReceipts(t *testing.T) {
+	one(t, func(t *testing.T, w *world, b *base) {
+		var moved atomic.Int64
+		w.with(compensate.Options{Moved: func(state.ArticleID) { moved.Add(1) }})
+		w.admit("done")
+		b.on("publish", fault{}, fault{kind: platforms.Unavailable})
+		w.pass(time.Second)
+		w.admit("open")
+		w.pass(time.Second)
+		w.is("open", "t", state.Queued)
+		w.sources.Delete("open/1")
+		before := moved.Load()
+		found, err := w.driver.Reconcile(72*time.Hour, time.Now())
+		if err != nil || len(found) != 1 || found[0].Article != "open" || !strings.Contains(found[0].What, "source cannot be read") {
+			t.Errorf("found %+v, %v", found, err)
+		}
+		if got := moved.Load() - before; got != 2 {
+			t.Errorf("receipts renewed: got %d, want those of both articles", got)
+		}
+	})
+}

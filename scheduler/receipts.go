@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,8 +95,12 @@ func (k *Receipts) writeOne(id state.ArticleID) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil // its sources were pruned, and the receipt with them
 	}
+	path, raw := filepath.Join(folder, receiptFile), append(raw, '\n')
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, raw) {
+		return nil // a sweep asks for many that are as they should be
+	}
 	// Synced and renamed: half a receipt would be as bad as none.
-	if err := renameio.WriteFile(filepath.Join(folder, receiptFile), append(raw, '\n'), 0o640); err != nil {
+	if err := renameio.WriteFile(path, raw, 0o640); err != nil {
 		return fmt.Errorf("write receipt: %w", err)
 	}
 	return nil

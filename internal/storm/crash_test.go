@@ -103,9 +103,6 @@ func TestKilledWhilePublishingThereIsOneCopy(t *testing.T) {
 // The same for an update in place. One post goes through all revisions.
 func TestKilledWhileUpdatingThereIsOneCopy(t *testing.T) {
 	for _, w := range worlds {
-		if !w.updates {
-			continue
-		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			all := newDrill(t, w.make)
@@ -128,9 +125,6 @@ func TestKilledWhileUpdatingThereIsOneCopy(t *testing.T) {
 // again.
 func TestKilledWhileWithdrawingNothingIsLeft(t *testing.T) {
 	for _, w := range worlds {
-		if !w.withdraws {
-			continue
-		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			all := newDrill(t, w.make)

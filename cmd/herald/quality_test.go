@@ -109,3 +109,16 @@ func TestARefusedWordHoldsTheArticleWithoutAnyService(t *testing.T) {
 	}
 	d.stop()
 }
+
+func TestAnArticleMaySwitchARuleOff(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, blogOnly)
+	p.write("on.md", "---\ntitle: 标题\n---\n\nTODO: 待补充。\n")
+	p.write("off.md", "---\ntitle: 标题\nchecks_off: [placeholder]\n---\n\nTODO: 待补充。\n")
+	if r := p.want(0, "check", "--json", "on.md"); !strings.Contains(r.out, `"placeholder"`) {
+		t.Errorf("in force: %s", r.out)
+	}
+	if r := p.want(0, "check", "--json", "off.md"); strings.Contains(r.out, `"placeholder"`) {
+		t.Errorf("switched off: %s", r.out)
+	}
+}

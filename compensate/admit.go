@@ -59,6 +59,11 @@ func (dr *Driver) Admit(src *article.Article, source string, quality *state.Qual
 		if a, err = in.record(a, source, quality); err != nil {
 			return err
 		}
+		if adm.Changed && a.Hold == nil { // who edits it has mended what sent it backward
+			if err := dr.forward(tx, &a, Context{Now: now}); err != nil {
+				return err
+			}
+		}
 		if err := errors.Join(in.deliveries(&a), dr.releaseLast(tx, &a, now)); err != nil {
 			return err
 		}

@@ -73,8 +73,13 @@ func (dr *Driver) RetryTarget(target string, now time.Time) ([]Change, error) {
 	}
 	var all []Change
 	for i, a := range articles {
-		// A microsecond apart, so that the index keeps them oldest first.
-		changes, err := dr.each(a.ID, target, now.Add(time.Duration(i)*time.Microsecond), retried)
+		changes, err := dr.each(a.ID, target, now, func(d state.Delivery, c Context, t *publisher.Target) answer {
+			ans := retried(d, c, t)
+			if ans.event != nil { // due a microsecond apart, so that the index keeps them oldest first
+				ans.event.Due = ans.event.Due.Add(time.Duration(i) * time.Microsecond)
+			}
+			return ans
+		})
 		if err != nil && !errors.Is(err, ErrNothing) {
 			return all, err
 		}

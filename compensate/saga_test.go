@@ -123,6 +123,25 @@ func TestARetryTurnsTheDirectionRound(t *testing.T) {
 	})
 }
 
+// The author mends what was rejected and drops the file again.
+func TestAnEditedArticleTurnsTheDirectionRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x", together)
+		w.pass(time.Hour)
+		w.is("x", "a", state.Withdrawn)
+		w.admit("x", together, func(src *article.Article) { src.Hash = "x-2" })
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+		w.is("x", "b", state.Published)
+		if rep := w.report("x"); rep.Backward != nil || rep.State != state.ArticleSuccess || len(a.stored()) != 1 || len(b.stored()) != 1 {
+			t.Errorf("got %s, direction %+v, %d and %d posts", rep.State, rep.Backward, len(a.stored()), len(b.stored()))
+		}
+	})
+}
+
 func TestADirectionSurvivesARestartInItsMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &base{}, &base{}

@@ -41,8 +41,8 @@ bench-check: ## the same, and fail below half of what is expected
 	go run ./internal/bench -check
 
 .PHONY: crash
-crash: ## kill the program at every failpoint there is, and count the copies
-	go test -count=1 -timeout 60m -v ./internal/storm -run 'Killed' -every
+crash: ## kill and stop the program at every failpoint there is, and count the copies
+	go test -count=1 -timeout 60m -v ./internal/storm -run 'Killed|ToldToStop' -every
 
 .PHONY: storm
 storm: ## 500 articles on four platforms in bad weather

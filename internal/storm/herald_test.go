@@ -124,10 +124,15 @@ func (p *place) drop(id, title string) {
 // else's.
 func sources(id, title string) map[string][]byte {
 	return map[string][]byte{
-		"index.md": fmt.Appendf(nil, "---\ntitle: %s\n---\n\nText of %s.\n\n![one](one.png)\n\n![two](two.png)\n", title, id),
+		"index.md": append(text(id, title), "\n![one](one.png)\n\n![two](two.png)\n"...),
 		"one.png":  picture(id + "/one"),
 		"two.png":  picture(id + "/two"),
 	}
+}
+
+// text is the Markdown of an article without its pictures.
+func text(id, title string) []byte {
+	return fmt.Appendf(nil, "---\ntitle: %s\n---\n\nText of %s.\n", title, id)
 }
 
 // picture is a small PNG that is another one for every name.
@@ -241,6 +246,18 @@ func (d *process) kill() {
 		d.t.Fatal(err)
 	}
 	d.wait()
+}
+
+// view reads the store while no daemon runs.
+func (p *place) view(fn func(state.Reader) error) {
+	p.t.Helper()
+	store, err := state.OpenReadOnly(p.path("data/herald.db"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := errors.Join(store.View(fn), store.Close()); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // client talks to the daemon as the command line does.

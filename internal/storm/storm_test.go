@@ -48,7 +48,6 @@ type storm struct {
 	random  *rand.Rand
 	kills   int
 	began   time.Time
-	retried int
 }
 
 // B04, B06, B07, B14: four platforms on which a third of all calls go wrong, and
@@ -95,14 +94,10 @@ func (s *storm) rage() {
 	}
 }
 
-// records reads all articles and deliveries while no daemon runs.
+// records reads all deliveries while no daemon runs.
 func (s *storm) records() (ds []state.Delivery) {
 	s.t.Helper()
-	store, err := state.OpenReadOnly(s.p.path("data/herald.db"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	err = store.View(func(r state.Reader) error {
+	s.p.view(func(r state.Reader) error {
 		ids, err := r.Newest(*articles + 1)
 		for _, id := range ids {
 			of, err := r.Deliveries(id)
@@ -113,21 +108,19 @@ func (s *storm) records() (ds []state.Delivery) {
 		}
 		return err
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		s.t.Fatal(err)
-	}
 	return ds
 }
 
-// undecided counts the deliveries that herald goes on with by itself.
+// undecided counts the deliveries that herald goes on with by itself, and those
+// that are not admitted yet.
 func (s *storm) undecided() int {
-	missing := 4**articles - len(s.records())
-	return missing + len(slices.DeleteFunc(s.records(), func(d state.Delivery) bool {
-		return d.Due.IsZero() && d.State != state.Queued
-	}))
+	n := len(s.weather) * *articles
+	for _, d := range s.records() {
+		if d.Due.IsZero() && d.State != state.Queued {
+			n--
+		}
+	}
+	return n
 }
 
 // calm is the end of the storm: a person has what waits tried again, until that
@@ -141,8 +134,7 @@ func (s *storm) calm() {
 	for range 5 {
 		for _, w := range s.weather {
 			err := d.poll(func(ctx context.Context) (bool, error) {
-				changes, err := s.p.client().Do(ctx, "retry", control.Command{Target: w.name})
-				s.retried += len(changes)
+				_, err := s.p.client().Do(ctx, "retry", control.Command{Target: w.name})
 				return err == nil || !strings.Contains(err.Error(), "not running"), nil
 			})
 			if err != nil {
@@ -224,57 +216,56 @@ func (s *storm) aDayLater() {
 	}
 }
 
+// sums are what the storm came to.
+type sums struct {
+	deliveries, once, twice, lost, mixed int
+	waiting                              map[string]int // for a person, by the reason
+}
+
 // count compares what herald says with what the platforms have.
 func (s *storm) count() {
 	ds := s.records()
-	sums := map[string]int{}
-	reasons := map[string]int{}
+	if want := len(s.weather) * *articles; len(ds) != want {
+		s.t.Errorf("there are %d deliveries of %d articles, want %d", len(ds), *articles, want)
+	}
+	n := sums{deliveries: len(ds), waiting: map[string]int{}}
 	for _, w := range s.weather {
-		copies := map[string]int{}
+		copies := map[state.ArticleID]int{}
 		for _, post := range w.server.Posts() {
-			copies[post.Slug]++
+			copies[state.ArticleID(post.Slug)]++
 			if fault := mixed(post.Slug, post.Title, post.Body, w.address); fault != "" {
+				n.mixed++
 				s.t.Errorf("%s: %s", w.name, fault)
-				sums["mixed"]++
-			}
-		}
-		for id, n := range copies {
-			if n > 1 {
-				sums["twice"]++
-				s.t.Errorf("%s has %d copies of %s", w.name, n, id)
 			}
 		}
 		for _, d := range ds {
-			if d.Target != w.name {
-				continue
-			}
-			switch n := copies[string(d.Article)]; {
-			case n > 0 && d.State == state.Published && d.Error == nil:
-				sums["published"]++
-			case n > 0:
-				sums["there, and a person is asked"]++
-				reasons[reason(d)]++
-			case d.Error != nil && (d.State == state.Published || d.Due.IsZero()):
-				sums["not there, and a person is asked"]++
-				reasons[reason(d)]++
-			default:
-				sums["lost"]++
-				s.t.Errorf("lost: %+v", d)
+			if d.Target == w.name {
+				s.judge(&n, d, copies[d.Article])
 			}
 		}
 	}
-	if want := 4 * *articles; len(ds) != want {
-		s.t.Errorf("there are %d deliveries of %d articles, want %d", len(ds), *articles, want)
-	}
-	s.table(len(ds), sums, reasons)
+	s.table(n)
 }
 
-func reason(d state.Delivery) string {
-	if d.Error == nil {
-		s := fmt.Sprintf("%s without a reason", d.State)
-		return s
+// judge counts one delivery, of which a platform has so many copies.
+func (s *storm) judge(n *sums, d state.Delivery, copies int) {
+	asked := d.Error != nil && d.Due.IsZero() // a person, and told why
+	switch {
+	case copies > 1:
+		n.twice++
+		s.t.Errorf("%s has %d copies of %s: %+v", d.Target, copies, d.Article, d.History)
+	case asked:
+		there := "there"
+		if copies == 0 {
+			there = "not there"
+		}
+		n.waiting[fmt.Sprintf("%s; %s: %s", there, d.State, d.Error.Message)]++
+	case copies == 1 && d.State == state.Published:
+		n.once++
+	default:
+		n.lost++
+		s.t.Errorf("lost, with %d copies: %+v", copies, d)
 	}
-	return fmt.Sprintf("%s: %s", d.State, d.Error.Message)
 }
 
 // mixed says what a post has that is not its own article's, or lacks of it.
@@ -304,10 +295,9 @@ func mixed(id, title, body, address string) string {
 }
 
 // table prints the results as they stand in docs/RELIABILITY.md.
-func (s *storm) table(deliveries int, sums, reasons map[string]int) {
+func (s *storm) table(n sums) {
 	var b strings.Builder
 	row := func(what string, n any) { fmt.Fprintf(&b, "| %s | %v |\n", what, n) }
-	row("articles × platforms = deliveries", fmt.Sprintf("%d × %d = %d", *articles, len(s.weather), deliveries))
 	calls, struck := 0, map[string]int{}
 	for _, w := range s.weather {
 		calls += w.calls
@@ -315,19 +305,18 @@ func (s *storm) table(deliveries int, sums, reasons map[string]int) {
 			struck[way] += n
 		}
 	}
+	row("articles × platforms = deliveries", fmt.Sprintf("%d × %d = %d", *articles, len(s.weather), n.deliveries))
 	row("calls that the platforms got", calls)
 	for _, way := range slices.Sorted(maps.Keys(struck)) {
 		row("… that went wrong: "+way, struck[way])
 	}
 	row("SIGKILLs of the daemon", s.kills)
-	row("published, once", sums["published"])
-	row("published twice", sums["twice"])
-	row("lost", sums["lost"])
-	row("with another article's text or picture", sums["mixed"])
-	row("there, and a person is asked", sums["there, and a person is asked"])
-	row("not there, and a person is asked", sums["not there, and a person is asked"])
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		row("… because "+why, reasons[why])
+	row("**published, once**", n.once)
+	row("**published twice**", n.twice)
+	row("**lost**", n.lost)
+	row("**with another article's text or picture**", n.mixed)
+	for _, why := range slices.Sorted(maps.Keys(n.waiting)) {
+		row("a person is asked ("+why+")", n.waiting[why])
 	}
 	row("took", time.Since(s.began).Round(time.Second))
 	s.t.Logf("seed %d\n%s", *seed, &b)

@@ -23,17 +23,22 @@ type world interface {
 	surplus(id string, revisions, crashes int) string
 }
 
-// worlds are the platforms that the program is proved on. Every adapter with a
-// simulator belongs here.
+// worlds are the platforms that the program is proved on: every adapter that has
+// a simulator, or the real thing.
 var worlds = []struct {
 	name string
 	make func(t testing.TB) world
 	// step is the distance between two failpoints in a run that does not try all.
-	step int
+	step               int
+	updates, withdraws bool // what it can do
 }{
-	{"loopback", newLoopback, 1},
-	{"site", newSite, 1},
-	{"git", newGit, 5},
+	{"loopback", newLoopback, 1, true, true},
+	{"site", newSite, 1, true, true},
+	{"git", newGit, 5, true, true},
+	{"wechat draft", func(t testing.TB) world { return newWechat(t, "draft") }, 4, true, true},
+	{"wechat publish", func(t testing.TB) world { return newWechat(t, "publish") }, 6, false, true},
+	{"weibo", newWeibo, 4, false, false},
+	{"xiaohongshu", newXiaohongshu, 4, false, false},
 }
 
 // loopback is a platform that does nothing against duplicates, on a real socket.

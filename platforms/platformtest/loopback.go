@@ -135,7 +135,7 @@ func (l *Loopback) Publish(ctx context.Context, p platforms.Post, m platforms.Me
 	}
 	r := post.receipt()
 	if r.ID == "" {
-		return r, &platforms.Error{Platform: loopbackType, Op: "publish", Kind: platforms.Uncertain, Message: "accepted without an id"}
+		return r, &platforms.Error{Platform: loopbackType, Op: "publish", Kind: platforms.Uncertain, Code: platforms.CodeNoID, Message: "accepted without an id"}
 	}
 	saved, err := json.Marshal(r)
 	if err == nil {

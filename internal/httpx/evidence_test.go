@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,36 +104,74 @@ func (s scene) run(t *testing.T, call Call) error {
 // A second request on a kept connection that closes under it is what net/http
 // sends again by itself if it carries an Idempotency-Key.
 func TestAWriteWithAnIdempotencyKeyIsSentOnceWhereAnIdempotentCallIsRepeated(t *testing.T) {
-	for call, want := range map[Call]struct{ requests, connections int64 }{Write: {2, 2}, Idempotent: {3, 2}} {
-		var connections atomic.Int64
-		p := newPeer(t, func(p *peer, conn net.Conn) {
-			connections.Add(1)
-			r := bufio.NewReader(conn)
-			for p.request(r) && p.seen.Load() == 1 {
-				_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
-			}
-		})
-		c := New(Options{Platform: "test", BaseURL: []string{"http://" + p.addr}})
-		send := func() error {
-			_, err := c.Do(t.Context(), call, "create", http.MethodPost, "/posts", func(r *resty.Request) {
-				r.SetHeader("Idempotency-Key", "k1").SetBody("{}")
+	for call, want := range map[Call]int64{Write: 2, Idempotent: 3} {
+		for _, body := range []any{"{}", nil} {
+			p := newPeer(t, func(p *peer, conn net.Conn) {
+				r := bufio.NewReader(conn)
+				for p.request(r) && p.seen.Load() == 1 {
+					_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
+				}
 			})
-			return err
-		}
-		if err := send(); err != nil {
-			t.Fatal(err)
-		}
-		if err := send(); err == nil {
-			t.Error("the second call succeeded without an answer")
-		}
-		p.stop()
-		if got := p.seen.Load(); got != want.requests {
-			t.Errorf("call %d: two calls made %d requests, want %d", call, got, want.requests)
-		}
-		if got := connections.Load(); got != want.connections {
-			t.Errorf("call %d: two calls made %d connections, want %d", call, got, want.connections)
+			c := New(Options{Platform: "test", BaseURL: []string{"http://" + p.addr}})
+			send := func() error {
+				_, err := c.Do(t.Context(), call, "create", http.MethodPost, "/posts", func(r *resty.Request) {
+					r.SetHeader("Idempotency-Key", "k1").SetBody(body)
+				})
+				return err
+			}
+			if err := send(); err != nil {
+				t.Fatal(err)
+			}
+			switch err := send(); {
+			case err == nil:
+				t.Error("the second call succeeded without an answer")
+			case call == Write && platforms.KindOf(err) != platforms.Uncertain:
+				t.Errorf("got %v, want uncertain: the peer has read it", err)
+			}
+			p.stop()
+			if got := p.seen.Load(); got != want {
+				t.Errorf("call %d, body %v: two calls made %d requests, want %d", call, body, got, want)
+			}
 		}
 	}
+}
+
+// What the connection carried before is no evidence of the request at hand.
+func TestAWriteOnAKeptConnectionIsJudgedByItsOwnBytes(t *testing.T) {
+	read := make(chan struct{})
+	p := newPeer(t, func(p *peer, conn net.Conn) {
+		p.request(bufio.NewReader(conn))
+		_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
+		<-read
+	})
+	defer close(read)
+	var kept *failing
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		kept = &failing{Conn: conn}
+		return kept, err
+	}
+	c := New(Options{Platform: "test", BaseURL: []string{"http://" + p.addr}, Dial: dial})
+	for i, want := range []platforms.Kind{"", platforms.Unavailable} {
+		_, err := c.Do(t.Context(), Write, "create", http.MethodPost, "/posts", func(r *resty.Request) { r.SetBody("{}") })
+		if got := platforms.KindOf(err); got != want {
+			t.Errorf("call %d: kind = %q (%v), want %q", i+1, got, err, want)
+		}
+		kept.broken.Store(true) // the next call is made on it, and no byte of it is accepted
+	}
+}
+
+// failing is a connection whose writes fail once it is broken.
+type failing struct {
+	net.Conn
+	broken atomic.Bool
+}
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.broken.Load() {
+		return 0, syscall.EPIPE
+	}
+	return f.Conn.Write(p)
 }
 
 func TestAWriteHasNoBodyThatCouldBeRewound(t *testing.T) {

@@ -29,7 +29,7 @@ type Call int
 // The three sorts of call. The zero value is the most careful one.
 const (
 	// Write creates something: a second request would make a second one. It is
-	// sent once, on a connection of its own, and a lost answer is Uncertain.
+	// sent once, and a lost answer is Uncertain.
 	Write Call = iota
 	// Read changes nothing. A GET follows redirects within its own host.
 	Read
@@ -106,9 +106,8 @@ func New(o Options) *Client {
 		reads:  newResty(&http.Client{Transport: reads, CheckRedirect: sameHostReads}, o.MaxBody),
 		writes: newResty(&http.Client{Transport: writes, CheckRedirect: noRedirects}, o.MaxBody),
 	}
-	// A body that cannot be rewound cannot be sent again by net/http either.
 	c.writes.SetPreRequestHook(func(_ *resty.Client, r *http.Request) error {
-		r.GetBody = nil
+		unrepeatable(r)
 		return nil
 	})
 	return c

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,12 +24,26 @@ const (
 	maxReplyHeader  = 1 << 20
 )
 
-// writeTransport sends each request once, on a new HTTP/1.1 connection. Go's
-// default re-sends by itself: over HTTP/1.1 a request with an Idempotency-Key on
-// a reused connection, over HTTP/2 any request that the peer refused.
+const (
+	// idleWrite is how long a connection for writes is kept for the next one: the
+	// pictures and the draft of one article share it. A server that gives up idle
+	// connections does so after 5 s or more, so that none closes under a write.
+	idleWrite = time.Second
+	// writeBuffer, in bytes, holds most requests whole: they leave in one write.
+	writeBuffer = 32 << 10
+	// keptWrites is how many idle connections a client keeps for writes.
+	keptWrites = 64
+)
+
+// writeTransport sends each request once, over HTTP/1.1. Go's default re-sends by
+// itself: over HTTP/1.1 a request with an Idempotency-Key on a reused connection,
+// if its body can be rewound (see [unrepeatable]), over HTTP/2 any request that
+// the peer refused.
 func writeTransport(o Options) *http.Transport {
 	t := baseTransport(o)
-	t.DisableKeepAlives = true
+	t.IdleConnTimeout = idleWrite
+	t.MaxIdleConnsPerHost = keptWrites
+	t.WriteBufferSize = writeBuffer
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	t.TLSClientConfig.NextProtos = []string{"http/1.1"}
@@ -55,6 +71,15 @@ func writeTransport(o Options) *http.Transport {
 		return &countConn{Conn: tc}, nil
 	}
 	return t
+}
+
+// unrepeatable makes a request one that net/http does not send a second time by
+// itself: it has a body, and that cannot be rewound.
+func unrepeatable(r *http.Request) {
+	r.GetBody = nil
+	if r.Body == nil || r.Body == http.NoBody {
+		r.Body = io.NopCloser(strings.NewReader(""))
+	}
 }
 
 func handshake(ctx context.Context, conn net.Conn, addr string, config *tls.Config, timeout time.Duration) (*tls.Conn, error) {

@@ -77,7 +77,7 @@ func (dr *Driver) save(w work, decide func(state.Tx, state.Delivery) (state.Even
 	err := dr.store.Update(func(tx state.Tx) error {
 		events = events[:0]
 		var err error
-		if d, err = tx.Delivery(w.Key()); err != nil {
+		if d, err = tx.Again(w.Delivery); err != nil {
 			return err
 		}
 		if d.State != w.State || d.Attempts != w.Attempts || d.Generation != w.Generation {

@@ -96,6 +96,17 @@ func (t boltTx) Delivery(k Key) (d Delivery, err error) {
 	return decodeDelivery(raw)
 }
 
+func (t boltTx) Again(d Delivery) (Delivery, error) {
+	raw := t.tx.Bucket(bucketDeliveries).Get(deliveryKey(d.Key()))
+	if raw == nil {
+		return d, ErrNotFound
+	}
+	if version, _ := decodeHead(raw); version == d.Version {
+		return d, nil
+	}
+	return decodeDelivery(raw)
+}
+
 func (t boltTx) Deliveries(id ArticleID) ([]Delivery, error) {
 	var ds []Delivery
 	prefix := append([]byte(id), 0)
@@ -253,9 +264,11 @@ func (t boltTx) PutDelivery(d Delivery) error {
 	}
 	unfinished := t.tx.Bucket(bucketUnfinished)
 	var err error
-	if d.Closed() {
+	at, _ := unfinished.Cursor().Seek(key)
+	switch listed := bytes.Equal(at, key); {
+	case d.Closed() && listed:
 		err = unfinished.Delete(key)
-	} else {
+	case !d.Closed() && !listed: // a page that does not change need not be written
 		err = unfinished.Put(key, nil)
 	}
 	if err != nil {

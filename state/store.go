@@ -40,6 +40,9 @@ type Reader interface {
 	Article(id ArticleID) (Article, error)
 	// Delivery returns a record, or ErrNotFound.
 	Delivery(k Key) (Delivery, error)
+	// Again returns the record as it is now: d itself, for less than a read, if
+	// that is its stored version.
+	Again(d Delivery) (Delivery, error)
 	// Deliveries returns all deliveries of an article, none if there are none.
 	Deliveries(id ArticleID) ([]Delivery, error)
 	// Due returns at most limit keys of target and class whose time has come,

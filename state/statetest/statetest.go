@@ -31,6 +31,7 @@ func Run(t *testing.T, c Case) {
 	}{
 		{"a record that was saved is there after a restart", survives},
 		{"a save against an older version is a conflict and changes nothing", conflicts},
+		{"a record is read again only if it has changed", again},
 		{"a transaction that fails leaves nothing behind", rollsBack},
 		{"one failing transaction does not fail its neighbours", isolates},
 		{"what is due comes oldest first, apart by target and class", due},
@@ -131,6 +132,31 @@ func conflicts(t *testing.T, c Case) {
 func withVersion(d state.Delivery, v uint64) state.Delivery {
 	d.Version = v
 	return d
+}
+
+func again(t *testing.T, c Case) {
+	s := c.Open(t)
+	d := putDelivery(t, s, sample("a", "blog", start))
+	mine := d
+	mine.State = state.Sending // not saved: whoever has the newest version is believed
+	read := func() state.Delivery {
+		return view(t, s, func(r state.Reader) (state.Delivery, error) { return r.Again(mine) })
+	}
+	if diff := cmp.Diff(mine, read()); diff != "" {
+		t.Errorf("an unchanged record (-want +got):\n%s", diff)
+	}
+	d.Wish = state.WishCancel
+	d = putDelivery(t, s, d)
+	if diff := cmp.Diff(d, read()); diff != "" {
+		t.Errorf("a changed record (-want +got):\n%s", diff)
+	}
+	err := s.View(func(r state.Reader) error {
+		_, err := r.Again(sample("b", "blog", start))
+		return err
+	})
+	if !errors.Is(err, state.ErrNotFound) {
+		t.Errorf("a record that is not there: got %v, want ErrNotFound", err)
+	}
 }
 
 func rollsBack(t *testing.T, c Case) {

@@ -40,7 +40,6 @@ type run struct {
 	dir     string
 	full    bool // also a million articles
 	results []result
-	fsync   float64 // 4 KiB write + fdatasync, per second
 }
 
 func (r *run) add(x result) {

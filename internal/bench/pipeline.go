@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,11 +21,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-resty/resty/v2"
+
 	"herald/article"
 	"herald/compensate"
 	"herald/internal/config"
+	"herald/internal/httpx"
 	"herald/platforms"
-	"herald/platforms/platformtest"
 	"herald/publisher"
 	"herald/scheduler"
 	"herald/state"
@@ -84,12 +88,27 @@ func (m memory) Read(a state.Article, _ int) (*article.Article, error) {
 
 var body = strings.Repeat("错误不是例外，而是常态。", 10<<10/36)
 
-// ready is the loopback adapter with posts that need no rendering: what Markdown
-// costs is measured with package article.
-type ready struct{ *platformtest.Loopback }
+// ready is the smallest adapter: one POST, of a body that needs no rendering. What
+// that costs is measured with package article; here a delivery is two commits,
+// the intent and the outcome, and a call between them.
+type ready struct{ http *httpx.Client }
 
 func (ready) Render(a *article.Article) (platforms.Post, error) {
 	return platforms.Post{Slug: a.ID, Title: a.Title, ContentType: "text/markdown", Body: a.Body}, nil
+}
+
+func (r ready) Publish(ctx context.Context, p platforms.Post, _ platforms.Memo) (platforms.Receipt, error) {
+	reply, err := r.http.Do(ctx, httpx.Write, "publish", http.MethodPost, "/posts", func(r *resty.Request) {
+		r.SetHeader("Content-Type", p.ContentType).SetBody([]byte(p.Body))
+	})
+	if err != nil {
+		return platforms.Receipt{}, err
+	}
+	if err := reply.Err(); err != nil {
+		return platforms.Receipt{}, err
+	}
+	var made platforms.Receipt
+	return made, reply.JSON(&made)
 }
 
 // pipeline is a whole herald without its queue folder.
@@ -107,11 +126,8 @@ func newPipeline(path string, configs []config.Target, urls []string) (*pipeline
 	log := slog.New(slog.DiscardHandler)
 	var specs []publisher.Spec
 	for i, c := range configs {
-		p, err := platformtest.NewLoopback(platformtest.LoopbackConfig{BaseURL: urls[i], Token: platforms.Secret(c.Name)}, platforms.Env{Target: c.Name, Log: log})
-		if err != nil {
-			return nil, err
-		}
-		specs = append(specs, publisher.Spec{Config: c, Platform: ready{p}})
+		client := httpx.New(httpx.Options{Platform: c.Type, BaseURL: []string{urls[i]}, Log: log})
+		specs = append(specs, publisher.Spec{Config: c, Platform: ready{client}})
 	}
 	targets := publisher.New(specs, log)
 	p := &pipeline{store: store, lanes: scheduler.NewLanes(targets, log)}
@@ -121,7 +137,7 @@ func newPipeline(path string, configs []config.Target, urls []string) (*pipeline
 
 func target(name string, concurrency int) config.Target {
 	return config.Target{
-		Name: name, Type: "loopback", Enabled: true, Timeout: 30 * time.Second, Concurrency: concurrency,
+		Name: name, Type: "bench", Enabled: true, Timeout: 30 * time.Second, Concurrency: concurrency,
 		Retry:   config.Retry{Strategy: config.Exponential, Base: time.Minute, Max: time.Hour, Attempts: 20, GiveUpAfter: 72 * time.Hour},
 		Lookup:  config.Lookup{AbsentAfter: time.Minute, Times: 2},
 		Review:  config.Review{Every: 10 * time.Second, Max: time.Minute},
@@ -143,7 +159,7 @@ func (p *pipeline) prepare(n int, targets ...string) error {
 					return err
 				}
 				for _, t := range targets {
-					d := state.Delivery{Article: id, Target: t, Type: "loopback", State: state.Queued, Generation: 1, Revision: 1, Since: now, Due: now.Add(time.Duration(i))}
+					d := state.Delivery{Article: id, Target: t, Type: "bench", State: state.Queued, Generation: 1, Revision: 1, Since: now, Due: now.Add(time.Duration(i))}
 					if err := tx.PutDelivery(d); err != nil {
 						return err
 					}
@@ -218,41 +234,65 @@ func (r *run) deliveries(ctx context.Context) error {
 		line        float64
 	}{
 		{0, 1, 800, 0},
-		{0, 4, 2000, 0.33 * 0.8},
-		{0, 64, 8000, 1.7 * 0.8},
+		{0, 4, 4000, 0.33 * 0.8},
+		{0, 64, 16000, 1.7 * 0.8},
 		{50 * time.Millisecond, 1, 40, 0},
 		{50 * time.Millisecond, 4, 200, 0.85 * 0.8},
 		{50 * time.Millisecond, 64, 3000, 0.85 * 0.8},
 	} {
-		url, stop, err := platform(ctx, c.delay)
-		if err != nil {
-			return err
+		var tries []result
+		for range rounds {
+			x, err := r.try(ctx, c.delay, c.concurrency, c.n)
+			if err != nil {
+				return err
+			}
+			x.line = c.line
+			tries = append(tries, x)
 		}
-		path := filepath.Join(r.dir, fmt.Sprintf("deliveries-%s-%d.db", c.delay, c.concurrency))
-		took, rate, err := r.deliver(ctx, path, url, c.concurrency, c.n)
-		stop()
-		if err != nil {
-			return err
-		}
-		x := result{
-			what:  fmt.Sprintf("deliveries, platform answers in %d ms, %d at a time", c.delay.Milliseconds(), c.concurrency),
-			value: fmt.Sprintf("%.0f/s, p50 %s, p99 %s", rate, percentile(took, 50), percentile(took, 99)),
-			ratio: rate / r.fsync, of: "fdatasync", line: c.line,
-		}
-		if c.delay > 0 {
-			x.ratio, x.of = rate/(float64(c.concurrency)/c.delay.Seconds()), "concurrency / latency"
-		}
-		r.add(x)
+		slices.SortFunc(tries, func(a, b result) int { return cmp.Compare(a.ratio, b.ratio) })
+		r.add(tries[rounds/2])
 	}
 	return nil
 }
 
-func (r *run) deliver(ctx context.Context, path, url string, concurrency, n int) ([]time.Duration, float64, error) {
+// rounds is how often a noisy measurement is made; the median counts.
+const rounds = 3
+
+// try is one measurement of deliveries.
+func (r *run) try(ctx context.Context, delay time.Duration, concurrency, n int) (x result, err error) {
+	var took []time.Duration
+	var rate float64
+	measure := func() (err error) {
+		took, rate, err = r.deliver(ctx, delay, concurrency, n)
+		return err
+	}
+	of := float64(concurrency) / delay.Seconds()
+	x.of = "concurrency / latency"
+	if delay == 0 {
+		x.of = "fdatasync"
+		of, err = r.beside(measure)
+	} else {
+		err = measure()
+	}
+	x.what = fmt.Sprintf("deliveries, platform answers in %d ms, %d at a time", delay.Milliseconds(), concurrency)
+	x.value = fmt.Sprintf("%.0f/s, p50 %s, p99 %s", rate, percentile(took, 50), percentile(took, 99))
+	x.ratio = rate / of
+	return x, err
+}
+
+// deliver publishes n articles on a platform that answers after delay.
+func (r *run) deliver(ctx context.Context, delay time.Duration, concurrency, n int) ([]time.Duration, float64, error) {
+	url, stop, err := platform(ctx, delay)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer stop()
+	path := filepath.Join(r.dir, fmt.Sprintf("deliveries-%s-%d.db", delay, concurrency))
+	defer os.Remove(path)
 	p, err := newPipeline(path, []config.Target{target("t", concurrency)}, []string{url})
 	if err != nil {
 		return nil, 0, err
 	}
-	defer os.Remove(path)
 	if err := p.prepare(n, "t"); err != nil {
 		return nil, 0, err
 	}
@@ -272,7 +312,8 @@ func percentile(all []time.Duration, p int) time.Duration {
 }
 
 // isolation measures what one hanging target does to the others. The runs with
-// and without it alternate, since the machine changes with time.
+// and without it alternate, since the machine changes with time, and the quietest
+// of each kind counts.
 func (r *run) isolation(ctx context.Context) error {
 	well, stopWell, err := platform(ctx, 5*time.Millisecond)
 	if err != nil {
@@ -284,12 +325,11 @@ func (r *run) isolation(ctx context.Context) error {
 		return err
 	}
 	defer stopHanging()
-	var with, without []time.Duration
-	for i := range 6 {
+	var with, without []time.Duration // the p99 of each run
+	for i := range 16 {
 		configs, urls := []config.Target{target("a", 2), target("b", 2)}, []string{well, well}
-		names := []string{"a", "b"}
 		if i%2 == 1 {
-			configs, urls, names = append(configs, target("hanging", 2)), append(urls, hanging), append(names, "hanging")
+			configs, urls = append(configs, target("hanging", 2)), append(urls, hanging)
 		}
 		path := filepath.Join(r.dir, fmt.Sprintf("isolation%d.db", i))
 		p, err := newPipeline(path, configs, urls)
@@ -297,24 +337,24 @@ func (r *run) isolation(ctx context.Context) error {
 			return err
 		}
 		const n = 600
-		if err := p.prepare(n, names...); err != nil {
+		if err := p.prepare(n, "a", "b", "hanging"); err != nil {
 			return err
 		}
 		took, _, err := p.work(ctx, map[string]int{"a": n, "b": n})
 		if err != nil {
 			return err
 		}
-		both := append(took["a"], took["b"]...)
+		p99 := percentile(append(took["a"], took["b"]...), 99)
 		if i%2 == 1 {
-			with = append(with, both...)
+			with = append(with, p99)
 		} else {
-			without = append(without, both...)
+			without = append(without, p99)
 		}
-		if err := p.store.Close(); err != nil {
+		if err := errors.Join(p.store.Close(), os.Remove(path)); err != nil {
 			return err
 		}
 	}
-	a, b := percentile(without, 99), percentile(with, 99)
+	a, b := slices.Min(without), slices.Min(with)
 	r.add(result{
 		what: "p99 of the others beside a hanging target", value: fmt.Sprintf("%s, without it %s", b, a),
 		ratio: float64(b) / float64(a), of: "without it", line: 1.05, atMost: true,

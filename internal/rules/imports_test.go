@@ -90,7 +90,7 @@ var homes = []struct {
 	{"github.com/robfig/cron", []string{"scheduler"}},
 	{"github.com/spf13/viper", []string{"internal/config"}},
 	// Who calls through internal/httpx fills in a resty.Request.
-	{"github.com/go-resty/resty", []string{"internal/httpx", "platforms/*", "degrade", "internal/notify"}},
+	{"github.com/go-resty/resty", []string{"internal/httpx", "platforms/*", "degrade", "internal/notify", "internal/bench"}},
 	{"github.com/spf13/cobra", []string{"cmd/*"}},
 }
 

@@ -38,23 +38,13 @@ type answer struct {
 // attempt, and lifts a hold that waits for a person. It touches nothing that is
 // published. An empty target means all of the article's.
 func (dr *Driver) Retry(id state.ArticleID, target string, now time.Time) ([]Change, error) {
-	err := dr.liftHolds(func(t *publisher.Target, h state.Hold) bool {
-		return h.ForPerson && (target == "" || t.Name == target)
-	}, now)
-	if err != nil {
-		return nil, err
+	first := func(tx state.Tx, a *state.Article) error {
+		err := dr.liftHolds(tx, func(t *publisher.Target, h state.Hold) bool {
+			return h.ForPerson && (target == "" || t.Name == target)
+		}, now)
+		return errors.Join(err, dr.forward(tx, a, Context{Now: now}))
 	}
-	err = dr.store.Update(func(tx state.Tx) error {
-		a, err := tx.Article(id)
-		if err != nil {
-			return fmt.Errorf("article %s: %w", id, err)
-		}
-		return dr.forward(tx, &a, Context{Now: now})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return dr.each(id, target, now, retried)
+	return dr.eachAfter(first, id, target, now, retried)
 }
 
 // RetryTarget does what Retry does for every article of a target, oldest first,
@@ -64,7 +54,10 @@ func (dr *Driver) RetryTarget(target string, now time.Time) ([]Change, error) {
 	if t == nil {
 		return nil, fmt.Errorf("target %q: %w; configured are %v", target, state.ErrNotFound, dr.order)
 	}
-	if err := dr.liftHolds(func(u *publisher.Target, _ state.Hold) bool { return u.Account == t.Account }, now); err != nil {
+	err := dr.store.Update(func(tx state.Tx) error {
+		return dr.liftHolds(tx, func(u *publisher.Target, _ state.Hold) bool { return u.Account == t.Account }, now)
+	})
+	if err != nil {
 		return nil, err
 	}
 	articles, err := dr.unfinished(target)
@@ -254,6 +247,11 @@ func (dr *Driver) Approve(id state.ArticleID, target string, now time.Time) ([]C
 // each lets decide speak for every delivery of an article, or for that on one
 // target, and applies what it says in one transaction.
 func (dr *Driver) each(id state.ArticleID, target string, now time.Time, decide func(state.Delivery, Context, *publisher.Target) answer) ([]Change, error) {
+	return dr.eachAfter(func(state.Tx, *state.Article) error { return nil }, id, target, now, decide)
+}
+
+// eachAfter does what each does, after first in the same transaction.
+func (dr *Driver) eachAfter(first func(state.Tx, *state.Article) error, id state.ArticleID, target string, now time.Time, decide func(state.Delivery, Context, *publisher.Target) answer) ([]Change, error) {
 	var changes []Change
 	acted := false
 	err := dr.store.Update(func(tx state.Tx) error {
@@ -261,6 +259,9 @@ func (dr *Driver) each(id state.ArticleID, target string, now time.Time, decide 
 		a, err := tx.Article(id)
 		if err != nil {
 			return fmt.Errorf("article %s: %w", id, err)
+		}
+		if err := first(tx, &a); err != nil {
+			return err
 		}
 		for _, name := range a.Targets {
 			if target != "" && target != name {
@@ -307,11 +308,19 @@ func (dr *Driver) person(tx state.Tx, d state.Delivery, now time.Time, decide fu
 		return c, false, err
 	}
 	_, finds := t.Platform.(platforms.Finder)
-	ans := decide(d, Context{Settings: t.Settings(), Hold: hold, CanFind: finds, Now: now}, t)
+	ctx := Context{Settings: t.Settings(), Hold: hold, CanFind: finds, Now: now}
+	ans := decide(d, ctx, t)
 	switch {
 	case ans.event != nil:
 		if d, err = d.Apply(*ans.event); err != nil {
 			return c, false, err
+		}
+		_, canUpdate := t.Platform.(platforms.Updater)
+		_, canWithdraw := t.Platform.(platforms.Withdrawer)
+		for e, again := Follow(d, canUpdate, canWithdraw, ctx); again; e, again = Follow(d, canUpdate, canWithdraw, ctx) {
+			if d, err = d.Apply(e); err != nil {
+				return c, false, err
+			}
 		}
 	case ans.wish != "":
 		d.Wish = ans.wish
@@ -328,22 +337,20 @@ func (dr *Driver) person(tx state.Tx, d state.Delivery, now time.Time, decide fu
 }
 
 // liftHolds clears the holds of the targets that which chooses.
-func (dr *Driver) liftHolds(which func(*publisher.Target, state.Hold) bool, now time.Time) error {
-	return dr.store.Update(func(tx state.Tx) error {
-		for _, t := range dr.targets {
-			h, err := tx.Hold(t.Account)
-			if err != nil {
-				return err
-			}
-			if h.Kind == "" || !which(t, h) {
-				continue
-			}
-			if err := errors.Join(dr.tellHold(tx, t, h, h.Clear(now), now), tx.PutHold(h.Clear(now))); err != nil {
-				return err
-			}
+func (dr *Driver) liftHolds(tx state.Tx, which func(*publisher.Target, state.Hold) bool, now time.Time) error {
+	for _, t := range dr.targets {
+		h, err := tx.Hold(t.Account)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		if h.Kind == "" || !which(t, h) {
+			continue
+		}
+		if err := errors.Join(dr.tellHold(tx, t, h, h.Clear(now), now), tx.PutHold(h.Clear(now))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unfinished returns the articles with an unfinished delivery on target, oldest

@@ -322,12 +322,14 @@ func holdFor(err *platforms.Error, c Context) *state.Hold {
 // outcome is known; false when there is none. It is pure.
 func Follow(d state.Delivery, canUpdate, canWithdraw bool, c Context) (state.Event, bool) {
 	e := state.Event{At: c.Now, Due: c.Now, Held: c.Hold.Held(c.Now)}
-	wanted := d.Wish != ""
+	wanted := d.Wish == state.WishCancel || d.Wish == state.WishWithdraw
 	switch {
 	case wanted && (d.State == state.Queued || d.State == state.Rejected || d.State == state.Failed):
 		e.Verb, e.Due, e.Note = state.Cancel, time.Time{}, "as wished while the outcome was open"
 	case wanted && d.State == state.Published && canWithdraw:
 		e.Verb, e.Note = state.Withdraw, "as wished while the outcome was open"
+	case d.Wish == state.WishRepublish && d.State == state.Withdrawn:
+		e.Verb, e.Note = state.Republish, "as wished while it was taken back"
 	case d.State == state.Published && d.Outdated() && d.Error == nil && canUpdate:
 		e.Verb = state.Revise
 	default:

@@ -154,7 +154,8 @@ func (dr *Driver) waits(a *state.Article, target string) state.Waits {
 }
 
 // forward turns an article that is being taken back round: what was taken back
-// or canceled for it is published again.
+// or canceled for it is published again, what is being taken back then is once
+// that has ended, and what was to be taken back stays.
 func (dr *Driver) forward(tx state.Tx, a *state.Article, c Context) error {
 	if a.Backward == nil {
 		return nil
@@ -169,12 +170,19 @@ func (dr *Driver) forward(tx state.Tx, a *state.Article, c Context) error {
 		return err
 	}
 	for _, d := range ds {
-		if d.State != state.Withdrawn && d.State != state.Canceled {
-			continue
-		}
-		e := state.Event{Verb: state.Republish, At: c.Now, Due: c.Now, Note: "all_or_nothing: forward again"}
-		if d, err = d.Apply(e); err != nil {
-			return err
+		switch d.State {
+		case state.Withdrawn, state.Canceled:
+			e := state.Event{Verb: state.Republish, At: c.Now, Due: c.Now, Note: "all_or_nothing: forward again"}
+			if d, err = d.Apply(e); err != nil {
+				return err
+			}
+		case state.Withdrawing, state.Stuck:
+			d.Wish = state.WishRepublish
+		default:
+			if d.Wish != state.WishWithdraw {
+				continue
+			}
+			d.Wish = ""
 		}
 		if dr.comesLast(a, d.Target) {
 			d.Waits, d.Due = state.WaitsOthers, time.Time{}

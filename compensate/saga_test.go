@@ -123,6 +123,32 @@ func TestARetryTurnsTheDirectionRound(t *testing.T) {
 	})
 }
 
+// The post is still being taken back when a person wants the article forward: it
+// is published again once that has ended, and is there once.
+func TestARetryDuringAWithdrawalPublishesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		a.on("withdraw", fault{kind: platforms.Unavailable})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x", together)
+		w.pass(time.Second)
+		w.is("x", "a", state.Withdrawing)
+		if _, err := w.driver.Retry("x", "b", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.is("x", "a", state.Withdrawing); d.Wish != state.WishRepublish {
+			t.Errorf("got wish %q, want republish", d.Wish)
+		}
+		w.pass(time.Hour)
+		w.is("x", "a", state.Published)
+		w.is("x", "b", state.Published)
+		if rep := w.report("x"); rep.State != state.ArticleSuccess || len(a.stored()) != 1 || len(b.stored()) != 1 {
+			t.Errorf("got %s, %d and %d posts", rep.State, len(a.stored()), len(b.stored()))
+		}
+	})
+}
+
 // The author mends what was rejected and drops the file again.
 func TestAnEditedArticleTurnsTheDirectionRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -212,9 +212,12 @@ func (d Delivery) Apply(e Event) (Delivery, error) {
 			d.Wish = ""
 		}
 	case Gone:
-		d.Due, d.Error, d.Wish, d.Landed = time.Time{}, nil, "", 0
-	case Retry, Revise, Withdraw:
+		d.Due, d.Error, d.Landed = time.Time{}, nil, 0
+	case Retry, Revise:
 		d.restartClock(e)
+	case Withdraw:
+		d.restartClock(e)
+		d.Wish = ""
 	case Observe:
 		d.observed(e)
 	case Republish:
@@ -258,6 +261,9 @@ func (d *Delivery) delayed(from State, e Event) {
 
 func (d *Delivery) landed(from State, e Event) {
 	d.Receipt = e.Receipt
+	if d.Wish == WishRepublish {
+		d.Wish = "" // it never went away
+	}
 	d.Error, d.Doubt, d.LookUps, d.Absences, d.Waits = nil, "", 0, 0, ""
 	switch {
 	case e.Revision > 0:

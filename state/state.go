@@ -156,14 +156,17 @@ const (
 	WaitsOthers Waits = "others"
 )
 
-// Wish is what a person asked for while the outcome of a call was open. It is
-// applied once the outcome is known.
+// Wish is what was asked for while the outcome of a call was open, or while the
+// post was being taken back. It is applied once that has ended.
 type Wish string
 
 // The wishes.
 const (
 	WishCancel   Wish = "cancel"
 	WishWithdraw Wish = "withdraw"
+	// WishRepublish is that of an article that goes forward again while its post
+	// is being taken back.
+	WishRepublish Wish = "republish"
 )
 
 // Doubt is why the outcome of a call is open. It decides what absence means.

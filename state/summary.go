@@ -252,6 +252,8 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 		return "its quality is being checked"
 	case d.Waits == WaitsOthers:
 		return "all_or_nothing: this platform cannot take a post back, so it comes last, once all others are published"
+	case d.Wish == WishRepublish:
+		return "will be published again once it is taken back"
 	case d.Wish != "":
 		return fmt.Sprintf("will %s once the outcome is known", d.Wish)
 	case o.Hold.Active(now) && o.Hold.ForPerson:

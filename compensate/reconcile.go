@@ -53,6 +53,9 @@ func (dr *Driver) Reconcile(recent time.Duration, now time.Time) ([]Finding, err
 func (dr *Driver) lookOver(now time.Time) (found []Finding, far []state.Key, err error) {
 	err = dr.store.View(func(r state.Reader) error {
 		found, far = nil, nil
+		if found, err = empty(r); err != nil {
+			return err
+		}
 		return r.Unfinished(func(id state.ArticleID) error {
 			a, err := r.Article(id)
 			if err != nil {
@@ -93,6 +96,25 @@ func (dr *Driver) lookOver(now time.Time) (found []Finding, far []state.Key, err
 		return nil, nil, fmt.Errorf("reconcile: %w", err)
 	}
 	return found, far, nil
+}
+
+// empty names articles that go nowhere: no admission leaves one, a damaged store
+// may.
+func empty(r state.Reader) (found []Finding, err error) {
+	ids, err := r.Newest(observeDepth)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		ds, err := r.Deliveries(id)
+		if err != nil {
+			return nil, err
+		}
+		if len(ds) == 0 {
+			found = append(found, Finding{id, "", "it has no delivery; drop the article again", false})
+		}
+	}
+	return found, nil
 }
 
 // farthest is the latest time that a wait can end at: by policy, or because the

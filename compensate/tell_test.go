@@ -292,3 +292,20 @@ func TestTheSweepNamesARecordWithoutItsSourceAndRenewsReceipts(t *testing.T) {
 		}
 	})
 }
+
+func TestTheSweepNamesAnArticleThatGoesNowhere(t *testing.T) {
+	one(t, func(t *testing.T, w *world, _ *base) {
+		w.admit("x")
+		w.pass(time.Second)
+		err := w.store.Update(func(tx state.Tx) error {
+			return tx.PutArticle(state.Article{ID: "lost", Revision: 1, Sources: []string{"lost/1"}, AcceptedAt: time.Now()})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.driver.Reconcile(0, time.Now())
+		if err != nil || len(found) != 1 || found[0].Article != "lost" || !strings.Contains(found[0].What, "no delivery") {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	})
+}

@@ -336,7 +336,7 @@ func (r *run) isolation(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		const n = 600
+		const n = 1000
 		if err := p.prepare(n, "a", "b", "hanging"); err != nil {
 			return err
 		}

@@ -107,6 +107,11 @@ func observed(d state.Delivery, a Answer, c Context, e state.Event) state.Event 
 			Kind: platforms.Exists, Op: a.Op, Code: state.CodeTwins, At: c.Now,
 			Message: fmt.Sprintf("there are %d copies of this post: %s", len(a.Found.Twins)+1, addresses(a.Found)),
 		}
+	case a.Found.Outcome == platforms.Present && a.Found.Changed != "":
+		e.Failure = &state.Failure{
+			Kind: platforms.Exists, Op: a.Op, Code: state.CodeChanged, At: c.Now,
+			Message: "somebody has changed it on the platform: " + a.Found.Changed,
+		}
 	case a.Found.Outcome != platforms.Absent || a.Foreign:
 	case d.Absences+1 < max(1, c.Settings.Lookup.Times):
 		e.Absent, e.Due = true, c.Now.Add(doubled(c.Settings.Retry.Base, c.Settings.Retry.Max, d.LookUps))
@@ -116,6 +121,9 @@ func observed(d state.Delivery, a Answer, c Context, e state.Event) state.Event 
 			Kind: platforms.Unknown, Op: a.Op, Code: state.CodeGone, At: c.Now,
 			Message: "it is not among the platform's posts any more: deleted, or taken down",
 		}
+	}
+	if e.Failure != nil && e.Failure.Message == d.Dismissed {
+		e.Failure = nil
 	}
 	return e
 }

@@ -118,6 +118,44 @@ func TestAPostThatIsGoneIsReportedAndNeverMadeAgain(t *testing.T) {
 	})
 }
 
+func TestAPostThatItsOwnerChangedIsReportedOnce(t *testing.T) {
+	one(t, func(t *testing.T, w *world, b *base) {
+		w.admit("x")
+		w.pass(25 * time.Hour)
+		sweep := func() state.Delivery {
+			t.Helper()
+			if _, err := w.driver.Reconcile(240*time.Hour, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(25 * time.Hour)
+			return w.is("x", "t", state.Published)
+		}
+		change := func(what string) {
+			b.mu.Lock()
+			b.posts[0].changed = what
+			b.mu.Unlock()
+		}
+		change("one word")
+		if d := sweep(); d.Error == nil || d.Error.Code != state.CodeChanged || !strings.Contains(d.Error.Message, "one word") {
+			t.Fatalf("got %+v, want it to be reported as changed", d.Error)
+		}
+		if _, err := w.driver.Cancel("x", "", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if d := sweep(); d.Error != nil {
+			t.Errorf("what a person has accepted is told again: %+v", d.Error)
+		}
+		change("another word")
+		if d := sweep(); d.Error == nil || !strings.Contains(d.Error.Message, "another word") {
+			t.Errorf("got %+v, want the further change to be reported", d.Error)
+		}
+		change("")
+		if d := sweep(); d.Error != nil || b.count("publish") != 1 || b.count("update") != 0 {
+			t.Errorf("got %+v after %d posts and %d updates, want all to be well again", d.Error, b.count("publish"), b.count("update"))
+		}
+	})
+}
+
 func TestRecentPostsAreReadAgainOnceADayAndLeaveNoTrace(t *testing.T) {
 	one(t, func(t *testing.T, w *world, b *base) {
 		w.admit("x")

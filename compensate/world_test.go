@@ -34,6 +34,7 @@ type base struct {
 type post struct {
 	id, key, title string
 	revision       int
+	changed        string // by the owner
 }
 
 // fault is one scripted answer.
@@ -120,7 +121,7 @@ func (b *base) Publish(ctx context.Context, p platforms.Post, _ platforms.Memo) 
 	id := ""
 	if f.stored || (f.kind == "" && !f.hang && !f.panics) {
 		id = fmt.Sprintf("p%d", len(b.posts)+1)
-		b.posts = append(b.posts, post{id, p.Key, p.Title, p.Revision})
+		b.posts = append(b.posts, post{id: id, key: p.Key, title: p.Title, revision: p.Revision})
 	}
 	b.mu.Unlock()
 	if err := f.err(ctx); err != nil {
@@ -150,7 +151,7 @@ func (w whole) Find(ctx context.Context, p platforms.Post, _ time.Time, _ platfo
 				found.Twins = append(found.Twins, r)
 				continue
 			}
-			found = platforms.Found{Outcome: platforms.Present, Receipt: r}
+			found = platforms.Found{Outcome: platforms.Present, Receipt: r, Changed: q.changed}
 		}
 	}
 	return found, nil

@@ -121,6 +121,9 @@ type Found struct {
 	// Twins are further posts with this post's mark, where the look-up sees them:
 	// copies that should not be there.
 	Twins []Receipt
+	// Changed says how somebody else has changed the post, where the look-up can
+	// tell; empty: nobody has, or it cannot.
+	Changed string
 }
 
 // Memo is the durable notepad of one delivery: image by content hash → media

@@ -280,10 +280,13 @@ func (d *Delivery) observed(e Event) {
 	d.LookUps++
 	switch {
 	case e.Dismiss:
+		if d.Error != nil {
+			d.Dismissed = d.Error.Message
+		}
 		d.Error, d.Revision = nil, d.Landed
 	case e.Absent:
 		d.Absences++
-	case e.Failure == nil && d.Error != nil && (d.Error.Code == CodeGone || d.Error.Code == CodeTwins):
+	case e.Failure == nil && d.Error != nil && slices.Contains([]string{CodeGone, CodeTwins, CodeChanged}, d.Error.Code):
 		d.Error = nil // it is as it should be again
 	}
 	if e.Due.IsZero() { // this round of look-ups is over

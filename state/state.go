@@ -140,8 +140,9 @@ type Failure struct {
 
 // The codes of what is found when a published post is read again.
 const (
-	CodeGone  = "gone"  // it is not there any more
-	CodeTwins = "twins" // it is there more than once
+	CodeGone    = "gone"    // it is not there any more
+	CodeTwins   = "twins"   // it is there more than once
+	CodeChanged = "changed" // somebody has changed it on the platform
 )
 
 // Waits is what a delivery waits for before its first attempt, other than time.
@@ -231,9 +232,12 @@ type Delivery struct {
 	// Waits is what it waits for before its first attempt.
 	Waits Waits `json:"waits,omitempty"`
 	// Told says that a person was told that the delivery needs one.
-	Told    bool    `json:"told,omitempty"`
-	Wish    Wish    `json:"wish,omitempty"`
-	History []Entry `json:"history,omitempty"`
+	Told bool `json:"told,omitempty"`
+	Wish Wish `json:"wish,omitempty"`
+	// Dismissed is what a person has accepted of a published post: it is not told
+	// again.
+	Dismissed string  `json:"dismissed,omitempty"`
+	History   []Entry `json:"history,omitempty"`
 }
 
 // Key returns the delivery's name.

@@ -224,6 +224,8 @@ func hint(a Article, d Delivery, o Outlook, now time.Time) string {
 			return fmt.Sprintf("`herald republish %s --target %s` makes a new post, `herald cancel %s --target %s` accepts it", at, d.Target, at, d.Target)
 		case d.Error != nil && d.Error.Code == CodeTwins:
 			return fmt.Sprintf("remove the surplus by hand, then `herald cancel %s --target %s` settles it; remove_twins: true removes it by itself", at, d.Target)
+		case d.Error != nil && d.Error.Code == CodeChanged:
+			return fmt.Sprintf("`herald cancel %s --target %s` accepts it; an edited article that is dropped writes over it", at, d.Target)
 		case a.Backward != nil && !o.CanWithdraw:
 			return "the article was taken back, but this platform cannot take a post back: it stays"
 		case d.Error != nil && d.Outdated():

@@ -34,13 +34,15 @@ func message(verb, title string, m mark) string {
 	return fmt.Sprintf("%s\n\n%s: %s\n%s: %d\n", subject, trailerKey, m.key, trailerRevision, m.revision)
 }
 
+// trailer is the format of the values of a commit's trailer.
+func trailer(name string) string { return "%(trailers:key=" + name + ",valueonly,separator=%x2C)" }
+
 // published returns the newest revision of key in the history of the remote
 // branch; 0 if there is none. After a sync this is exact.
 func (c *clone) published(ctx context.Context, key string) (int, error) {
 	if c.unborn {
 		return 0, nil
 	}
-	trailer := func(name string) string { return "%(trailers:key=" + name + ",valueonly,separator=%x2C)" }
 	out, err := c.git(ctx, "log", "--fixed-strings", "--grep="+trailerKey+": "+key,
 		"--format="+trailer(trailerKey)+"%x09"+trailer(trailerRevision), c.tracking())
 	if err != nil {
@@ -61,6 +63,27 @@ func (c *clone) published(ctx context.Context, key string) (int, error) {
 		}
 	}
 	return newest, nil
+}
+
+// changed says which commit of somebody else changed or removed a page last; empty
+// if the last one is herald's.
+func (c *clone) changed(ctx context.Context, page string) (string, error) {
+	out, err := c.git(ctx, "log", "--max-count=1", "--format=%h%x09"+trailer(trailerKey), c.tracking(), "--", page)
+	if err != nil {
+		return "", err
+	}
+	commit, keys, _ := strings.Cut(strings.TrimSpace(out), "\t")
+	if commit == "" || keys != "" {
+		return "", nil
+	}
+	files, err := c.tracked(ctx, page)
+	if err != nil {
+		return "", err
+	}
+	if len(files) == 0 {
+		return fmt.Sprintf("commit %s removed %s", commit, page), nil
+	}
+	return fmt.Sprintf("commit %s changed %s", commit, page), nil
 }
 
 // written returns the files below paths that herald's commits have touched.

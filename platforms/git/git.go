@@ -116,7 +116,11 @@ func (c *Client) Find(ctx context.Context, p platforms.Post, _ time.Time, m plat
 			return nil
 		}
 		at, err := c.locate(ctx, cl, p, t, m)
+		if err != nil {
+			return err
+		}
 		found = platforms.Found{Outcome: platforms.Present, Receipt: c.receipt(at, t)}
+		found.Changed, err = cl.changed(ctx, at.page)
 		return err
 	})
 	if err != nil {

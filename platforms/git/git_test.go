@@ -164,6 +164,35 @@ func TestAnOlderRevisionIsPartialAndPublishBringsItUpToDate(t *testing.T) {
 	}
 }
 
+func TestACommitOfSomebodyElseIsSeen(t *testing.T) {
+	r := newRemote(t)
+	s := open(t, r.config(hugo))
+	p := s.post("hello", "Hello", "one")
+	s.mustPublish(p)
+	changed := func() string {
+		t.Helper()
+		found, err := s.Find(t.Context(), p, time.Time{}, s.memo)
+		if err != nil || found.Outcome != platforms.Present {
+			t.Fatalf("found %+v, %v; want Present", found, err)
+		}
+		return found.Changed
+	}
+	r.commit("content/about.md", "about us", "another page")
+	if got := changed(); got != "" {
+		t.Errorf("nobody has touched the page, and it says %q", got)
+	}
+	const page = "content/posts/hello/index.md"
+	r.commit(page, "by hand", "mend a word")
+	if got := changed(); !strings.Contains(got, "changed "+page) {
+		t.Errorf("a page changed by hand: got %q", got)
+	}
+	p.Revision = 2
+	s.mustPublish(p)
+	if got := changed(); got != "" {
+		t.Errorf("the last commit is ours again, and it says %q", got)
+	}
+}
+
 func TestAPageThatIsNotHeraldsIsLeftAlone(t *testing.T) {
 	for _, flavor := range []string{hugo, hexo} {
 		r := newRemote(t)

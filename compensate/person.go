@@ -154,6 +154,9 @@ func (dr *Driver) Cancel(id state.ArticleID, target string, now time.Time) ([]Ch
 			}
 			return answer{note: "already published; `herald withdraw` takes it back"}
 		}
+		if d.Wish == state.WishRepublish {
+			return answer{wish: state.WishWithdraw}
+		}
 		return answer{note: fmt.Sprintf("it is %s", d.State)}
 	})
 }
@@ -171,6 +174,9 @@ func (dr *Driver) Withdraw(id state.ArticleID, target string, now time.Time) ([]
 			}
 			return answer{event: &state.Event{Verb: state.Withdraw, At: c.Now, Due: c.Now, Held: c.Hold.Held(c.Now), Note: "withdrawn by a person"}}
 		case state.Sending, state.Uncertain, state.Reviewing, state.Updating:
+			return answer{wish: state.WishWithdraw}
+		}
+		if d.Wish == state.WishRepublish {
 			return answer{wish: state.WishWithdraw}
 		}
 		return answer{note: fmt.Sprintf("it is %s", d.State)}

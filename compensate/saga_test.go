@@ -149,6 +149,27 @@ func TestARetryDuringAWithdrawalPublishesAgain(t *testing.T) {
 	})
 }
 
+// The last word counts: what was to be published again is not, if it is canceled
+// before that.
+func TestACancelDuringAWithdrawalIsTheLastWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &base{}, &base{}
+		b.on("publish", fault{kind: platforms.Rejected})
+		a.on("withdraw", fault{kind: platforms.Unavailable})
+		w := newWorld(t, map[string]platforms.Platform{"a": whole{a}, "b": whole{b}})
+		w.admit("x", together)
+		w.pass(time.Second)
+		w.command(w.driver.Retry("x", "b", time.Now()))
+		w.command(w.driver.Cancel("x", "a", time.Now()))
+		w.pass(time.Hour)
+		w.is("x", "a", state.Withdrawn)
+		w.is("x", "b", state.Published)
+		if len(a.stored()) != 0 || a.count("publish") != 1 {
+			t.Errorf("got %d posts after %d calls, want it to stay withdrawn", len(a.stored()), a.count("publish"))
+		}
+	})
+}
+
 // The author mends what was rejected and drops the file again.
 func TestAnEditedArticleTurnsTheDirectionRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

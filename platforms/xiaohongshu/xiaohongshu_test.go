@@ -315,9 +315,13 @@ func TestARateLimitLeavesTheWaitToTheHold(t *testing.T) {
 func TestOneBrowserIsOpenAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, xiaohongshutest.Options{PublishTime: time.Minute})
+		var posts []platforms.Post
 		for _, title := range []string{"甲", "乙", "丙"} {
+			posts = append(posts, w.post(t, title)) // which writes the picture that all of them have
+		}
+		for _, p := range posts {
 			go func() {
-				if _, err := w.Publish(t.Context(), w.post(t, title), platformtest.NewMemo()); err != nil {
+				if _, err := w.Publish(t.Context(), p, platformtest.NewMemo()); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -72,42 +72,24 @@ func (a *app) statusCommand() *cobra.Command {
 	return cmd
 }
 
-// startPatience is how long a herald that has its store open, and does not answer
-// yet or any more, is waited for.
-const startPatience = 5 * time.Second
-
 // readStatus asks the daemon, or reads the store where none runs; live says that
 // it was the daemon.
 func (a *app) readStatus(ctx context.Context, cfg *config.Config, q statusQuery) (st control.Status, live bool, err error) {
-	for began := time.Now(); ; {
-		st, live, err = a.askStatus(ctx, cfg, q)
-		if !errors.Is(err, state.ErrLocked) || time.Since(began) > startPatience {
-			break
-		}
-		select { // the store was waited for already
-		case <-ctx.Done():
-			return st, live, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	if e, ok := errors.AsType[*control.Error](err); ok && e.Code == control.CodeNotFound || errors.Is(err, state.ErrNotFound) {
-		err = fmt.Errorf("no article has the id %q; `herald status` lists the newest", q.article)
-	}
-	return st, live, err
-}
-
-func (a *app) askStatus(ctx context.Context, cfg *config.Config, q statusQuery) (st control.Status, live bool, err error) {
 	c := control.NewClient(cfg.Control.Socket)
 	if q.article != "" {
 		st, err = c.Article(ctx, q.article)
 	} else {
 		st, err = c.Status(ctx, q.limit, q.failed)
 	}
+	live = true
 	if errors.Is(err, control.ErrNotRunning) {
+		live = false
 		st, err = a.readStore(cfg, q)
-		return st, false, err
 	}
-	return st, true, err
+	if e, ok := errors.AsType[*control.Error](err); ok && e.Code == control.CodeNotFound || errors.Is(err, state.ErrNotFound) {
+		err = fmt.Errorf("no article has the id %q; `herald status` lists the newest", q.article)
+	}
+	return st, live, err
 }
 
 // readStore reads the status of a herald that does not run.

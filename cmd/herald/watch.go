@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -13,10 +14,15 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/control"
+	"herald/state"
 )
 
 // watchEvery is how often --watch looks.
 const watchEvery = time.Second
+
+// startPatience is how long a herald is waited for that is starting: it has its
+// store open and does not answer yet.
+const startPatience = 5 * time.Second
 
 // watch prints the status whenever it has changed, until ctx ends. On a terminal
 // it keeps one picture true; elsewhere it prints only news. Once something was
@@ -25,12 +31,14 @@ func (a *app) watch(ctx context.Context, cfg *config.Config, q statusQuery) erro
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	var last string
+	began := time.Now()
 	for {
 		s := newScreen(a.out, cfg.Location, time.Now()) // anew: its size may have changed
 		st, live, err := a.readStatus(ctx, cfg, q)
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, state.ErrLocked) && last == "" && time.Since(began) < startPatience: // asked again
 		case err != nil && last == "":
 			return err
 		case s.terminal() && !q.json:

@@ -96,6 +96,9 @@ func (c *Client) timeline(ctx context.Context) (list []status, ahead time.Durati
 	if err := reply.JSON(&answer); err != nil {
 		return nil, 0, err
 	}
+	if answer.Statuses == nil { // not an empty list, which would say that a post is absent
+		return nil, 0, reply.Fail(platforms.Unavailable, "", "the answer holds no list of posts")
+	}
 	if date, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
 		ahead = time.Until(date)
 	}
@@ -115,7 +118,13 @@ func (c *Client) exists(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	var s status
-	return true, reply.JSON(&s)
+	if err := reply.JSON(&s); err != nil {
+		return false, err
+	}
+	if s.receipt().ID == "" {
+		return false, reply.Fail(platforms.Unavailable, "", "the answer holds no post")
+	}
+	return true, nil
 }
 
 // tokenInfo returns how long the token is still good for.
@@ -170,24 +179,33 @@ var (
 	cutOff = regexp.MustCompile(`(\.\.\.|…)\s*全文.*$`)
 )
 
-// longEnough is how many characters of a cut text must agree.
-const longEnough = 20
+const (
+	// longEnough is how many characters of a cut text must agree.
+	longEnough = 20
+	// aLink stands for any link.
+	aLink = "\ufffc"
+)
 
 // sameText reports whether a post shows the text that was sent. Links come back
-// shortened, characters escaped, and long texts cut.
+// shortened, characters escaped, and long texts cut. The words before the last
+// link decide: that link may be hidden, and others, as of a picture, follow it.
 func sameText(sent, shown string) bool {
 	sent = bare(sent)
+	words := strings.TrimSpace(strings.TrimSuffix(sent, aLink))
+	if rest, ok := strings.CutPrefix(bare(shown), words); ok && words != "" && strings.Trim(rest, aLink+" ") == "" {
+		return true
+	}
 	if at := cutOff.FindStringIndex(shown); at != nil {
 		shown = bare(shown[:at[0]])
 		return utf8.RuneCountInString(shown) >= longEnough && strings.HasPrefix(sent, shown)
 	}
-	return sent == bare(shown)
+	return false
 }
 
 // bare is what sending and showing leaves of a text.
 func bare(text string) string {
 	text = strings.ReplaceAll(html.UnescapeString(text), "\u200b", "")
-	return strings.Join(strings.Fields(anyLink.ReplaceAllString(text, "\ufffc")), " ")
+	return strings.Join(strings.Fields(anyLink.ReplaceAllString(text, aLink)), " ")
 }
 
 const (

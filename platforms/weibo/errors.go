@@ -126,28 +126,35 @@ const (
 	codeExpired    = "21327"
 )
 
-// parameterTexts tell the two cases of 10017 apart that share.json is known for.
+// parameterTexts tell the two cases of 10017 apart that share.json is known for,
+// as [plain] writes them.
 var parameterTexts = map[string]platforms.Kind{
-	"text not find domain!":   platforms.Rejected,
-	"appkey not bind domain!": platforms.Unauthorized,
+	"text not find domain":   platforms.Rejected,
+	"appkey not bind domain": platforms.Unauthorized,
 }
+
+// plain is an error's text without capitals and closing marks.
+func plain(text string) string { return strings.ToLower(strings.TrimRight(text, ".! ")) }
 
 const authoriseAgain = "authorise the app with this account again and replace access_token"
 
 // hints are what a person can do.
 var hints = map[string]string{
-	"10004":                   "allow this machine's address in the app's settings, or set rip",
-	"10014":                   "the app may not use statuses/share: it has to be approved at open.weibo.com",
-	"20031":                   "log in at weibo.com with this account and answer the captcha",
-	"21315":                   authoriseAgain,
-	"21316":                   authoriseAgain,
-	"21317":                   authoriseAgain,
-	"21319":                   authoriseAgain,
-	"21321":                   "add the account to the app's test users, or have the app audited",
-	codeExpired:               authoriseAgain,
-	"21332":                   authoriseAgain,
-	"appkey not bind domain!": "enter the security domain in the app's settings, and the same as link_domain",
-	"text not find domain!":   "link_domain is not the security domain of the app's settings",
+	"10004":                  "allow this machine's address in the app's settings, or set rip",
+	"10014":                  "the app may not use statuses/share: it has to be approved at open.weibo.com",
+	"20015":                  "Weibo has restricted the account, the app or this machine's address: log in at weibo.com with this account and see why",
+	"20022":                  "Weibo distrusts this machine's address: post from another one, or wait some hours",
+	"20031":                  "log in at weibo.com with this account and answer the captcha",
+	"21314":                  authoriseAgain,
+	"21315":                  authoriseAgain,
+	"21316":                  authoriseAgain,
+	"21317":                  authoriseAgain,
+	"21319":                  authoriseAgain,
+	"21321":                  "add the account to the app's test users, or have the app audited",
+	codeExpired:              authoriseAgain,
+	"21332":                  authoriseAgain,
+	"appkey not bind domain": "enter the security domain in the app's settings, and the same as link_domain",
+	"text not find domain":   "link_domain is not the security domain of the app's settings",
 }
 
 // hourly are the limits that end with the hour.
@@ -189,8 +196,8 @@ func failure(call httpx.Call, r *httpx.Reply) error {
 	switch {
 	case code == codePostedLate && call == httpx.Write:
 		return r.Fail(platforms.Uncertain, platforms.CodeNoID, code+": posted, but it will be visible only in a minute or two")
-	case code == codeParameter && parameterTexts[c.Error] != "":
-		kind, hint = parameterTexts[c.Error], hints[c.Error]
+	case code == codeParameter && parameterTexts[plain(c.Error)] != "":
+		kind, hint = parameterTexts[plain(c.Error)], hints[plain(c.Error)]
 	case kind == platforms.Uncertain && call != httpx.Write:
 		kind = platforms.Unavailable
 	}

@@ -2,6 +2,8 @@ package weibo
 
 import (
 	"encoding/csv"
+	"io"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -71,8 +73,12 @@ func TestEveryCodeOfTheTableHasItsKind(t *testing.T) {
 			}
 			continue
 		}
-		if e := failed(t, err); e.Code != code {
+		e := failed(t, err)
+		if e.Code != code {
 			t.Errorf("%s: code %q", code, e.Code)
+		}
+		if note := row[len(row)-1]; strings.Contains(note, "re-authorise") && !strings.Contains(e.Message, authoriseAgain) {
+			t.Errorf("%s (%s): %q does not say so", code, note, e.Message)
 		}
 		if want := kinds[class]; len(want) == 0 || got != want[0] && got != want[len(want)-1] {
 			t.Errorf("%s (%s): kind %q, want one of %q", code, class, got, want)
@@ -92,6 +98,7 @@ func TestTheTextOfAParameterErrorTellsItsKind(t *testing.T) { // B94
 		hint string
 	}{
 		{"text not find domain!", platforms.Rejected, "link_domain"},
+		{"Text not find domain", platforms.Rejected, "link_domain"},
 		{"appkey not bind domain!", platforms.Unauthorized, "security domain"},
 		{"text can not contain topic!", platforms.Invalid, ""},
 	}
@@ -101,6 +108,9 @@ func TestTheTextOfAParameterErrorTellsItsKind(t *testing.T) { // B94
 		_, err := w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo())
 		if e := failed(t, err); e.Kind != tt.kind || e.Code != "10017" || !strings.Contains(e.Message, tt.hint) {
 			t.Errorf("%s: got %+v, want %s", tt.text, e, tt.kind)
+		}
+		if n := w.Calls("statuses/share"); n != 1 {
+			t.Errorf("%s: %d calls, want 1", tt.text, n)
 		}
 	}
 }
@@ -118,6 +128,25 @@ func TestAMissingPermissionSaysWhatToDo(t *testing.T) { // B94
 	}
 }
 
+// raw does nothing and answers with a status and a body.
+func raw(status int, body string) weibotest.Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestAnInternalFaultLeavesThePostInDoubt(t *testing.T) {
+	for _, code := range []int{10001, 10003, 10010, 10011} {
+		w := newWorld(t, weibotest.Options{})
+		w.Script("statuses/share", 1, weibotest.Answer(code))
+		_, err := w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo())
+		if got := platforms.KindOf(err); got != platforms.Uncertain {
+			t.Errorf("%d: kind %q, want uncertain", code, got)
+		}
+	}
+}
+
 func TestTheCodeDecidesAndTheStatusOnlyWithoutOne(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -127,6 +156,9 @@ func TestTheCodeDecidesAndTheStatusOnlyWithoutOne(t *testing.T) {
 		code  string
 	}{
 		{"a code with 400", weibotest.Answer(20016), false, platforms.RateLimited, "20016"},
+		{"a code with 200", raw(200, `{"error":"out of limit","error_code":20016}`), false, platforms.RateLimited, "20016"},
+		{"a code with 502", raw(502, `{"error":"repeat content!","error_code":20019}`), false, platforms.Exists, "20019"},
+		{"a code in quotes", raw(400, `{"error":"repeat content!","error_code":"20019"}`), false, platforms.Exists, "20019"},
 		{"403 without JSON", weibotest.AnswerStatus(403), false, platforms.Unauthorized, "403"}, // B21
 		{"502 without JSON", weibotest.AnswerStatus(502), false, platforms.Uncertain, "502"},
 		{"429 without JSON", weibotest.AnswerStatus(429), false, platforms.RateLimited, "429"},
@@ -161,6 +193,7 @@ func TestTheStatesOfAnAccountAreTold(t *testing.T) {
 		code    string
 	}{
 		{"the user withdrew the grant", weibotest.Options{Withdrawn: true}, "21332"},
+		{"in other words", weibotest.Options{Revoked: true}, "21319"},
 		{"the token has expired", weibotest.Options{ExpiresIn: -1}, "21327"},
 		{"the app is not audited", weibotest.Options{Unaudited: true}, "21321"},
 		{"the app has no domain", weibotest.Options{NoDomain: true}, "10017"},

@@ -43,7 +43,7 @@ func (c *Client) Render(a *article.Article) (platforms.Post, error) {
 	if err != nil {
 		return platforms.Post{}, err
 	}
-	text, err := words(a, o, &p)
+	text, err := words(a, o, link, &p)
 	if err != nil {
 		return platforms.Post{}, err
 	}
@@ -71,7 +71,7 @@ func (c *Client) Render(a *article.Article) (platforms.Post, error) {
 }
 
 // words is the text before the link, on one line.
-func words(a *article.Article, o options, p *platforms.Post) (string, error) {
+func words(a *article.Article, o options, link string, p *platforms.Post) (string, error) {
 	text := strings.TrimSpace(o.Text)
 	if text == "" {
 		summary := a.Summary
@@ -86,7 +86,8 @@ func words(a *article.Article, o options, p *platforms.Post) (string, error) {
 		text = "【" + a.Title + "】" + summary
 	}
 	text = strings.Join(strings.Fields(dialect.Clean(text)), " ")
-	if strings.Count(text, "#") > 1 { // Weibo refuses #topics# of apps
+	// Weibo refuses #topics# of apps; the # of a link could end one.
+	if strings.Contains(text, "#") && strings.Count(text+link, "#") > 1 {
 		text = strings.ReplaceAll(text, "#", "＃")
 		p.Warnings = append(p.Warnings, "# was replaced by ＃: Weibo takes no #topic# from an app")
 	}

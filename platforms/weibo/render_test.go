@@ -122,6 +122,19 @@ func TestATopicOfAnAppIsDefused(t *testing.T) {
 	}
 }
 
+func TestALinkMakesNoTopicOfATextsMark(t *testing.T) {
+	c := open(t, func(c *Config) { c.LinkPattern = "https://example.com/#/:slug" })
+	for title, want := range map[string]string{"学 C# 吧": "【学 C＃ 吧】文", "学 Go 吧": "【学 Go 吧】文"} {
+		p, err := c.Render(&article.Article{ID: "a", Title: title, Summary: "文"})
+		if err != nil || p.Body != want+" https://example.com/#/a" {
+			t.Errorf("%q: %q, %v", title, p.Body, err)
+		}
+		if warned := len(p.Warnings) > 0; warned != strings.Contains(title, "#") {
+			t.Errorf("%q: warnings %q", title, p.Warnings)
+		}
+	}
+}
+
 func TestThePictureIsTheCoverElseTheFirst(t *testing.T) {
 	c := open(t, nil)
 	images := []article.Image{{Ref: "1.png"}, {Ref: "2.png"}}
@@ -200,7 +213,11 @@ func TestATextIsRecognisedAsItIsShown(t *testing.T) {
 		{"characters escaped", "a < b & c https://example.com/a", "a &lt; b &amp; c http://t.cn/A1", true},
 		{"a mark without width", "文 https://example.com/a", "文 http://t.cn/A1 \u200b", true},
 		{"another text", "文 https://example.com/a", "文章 http://t.cn/A1", false},
-		{"a text that begins alike", "文 https://example.com/a", "文", false},
+		{"the link hidden", "文 https://example.com/a", "文", true},
+		{"a link of the picture after it", "文 https://example.com/a", "文 http://t.cn/A1 http://t.cn/A2", true},
+		{"a text that begins alike", "文 https://example.com/a", "文 章 http://t.cn/A1", false},
+		{"a text that goes on behind the link", "文 https://example.com/a", "文 http://t.cn/A1 章 http://t.cn/A2", false},
+		{"a list's own words in the text", "详见…全文 https://example.com/a", "详见…全文 http://t.cn/A1", true},
 		{"cut by the list", long + " https://example.com/a", long[:90] + "...全文： http://m.weibo.cn/1", true},
 		{"cut too short to tell", long + " https://example.com/a", "很长的一段话...全文： http://m.weibo.cn/1", false},
 	}

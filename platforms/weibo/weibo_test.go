@@ -2,10 +2,10 @@ package weibo
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,17 +125,32 @@ func TestAPostHasTextLinkAndOnePicture(t *testing.T) {
 	}
 }
 
-func TestAnIDBecomesItsAddress(t *testing.T) {
-	for id, want := range map[string]string{
-		"4404101091169383": "I1IGF4Ud1",
-		"4331051486294436": "Hd1N2qpta",
-		"3504803600502730": "z20XK26My",
-		"10000000":         "10000",
-		"":                 "",
-		"abc":              "abc",
+func TestAPostIsAFormAndWithAPictureInParts(t *testing.T) {
+	w := newWorld(t, weibotest.Options{})
+	cfg := config()
+	cfg.RIP = "203.0.113.7"
+	c, err := New(cfg, platforms.Env{Transport: w.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	illustrated, err := c.Render(platformtest.Samples(t).One)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, p := range map[string]platforms.Post{
+		"application/x-www-form-urlencoded": w.post(t, "甲"), "multipart/form-data": illustrated,
 	} {
-		if got := base62(id); got != want {
-			t.Errorf("base62(%s) = %s, want %s", id, got, want)
+		w.Script("statuses/share", 1, func(rw http.ResponseWriter, r *http.Request, usual http.HandlerFunc) {
+			if got := r.Header.Get("Content-Type"); !strings.HasPrefix(got, want) {
+				t.Errorf("type %q, want %q", got, want)
+			}
+			if r.FormValue("rip") != cfg.RIP || r.FormValue("access_token") != token || r.URL.RawQuery != "" {
+				t.Errorf("%s: form %v, query %q", want, r.Form, r.URL.RawQuery)
+			}
+			usual(rw, r)
+		})
+		if _, err := c.Publish(t.Context(), p, platformtest.NewMemo()); err != nil {
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }
@@ -171,13 +186,15 @@ func TestALostPostIsFoundByItsTextThoughLinksAreShortened(t *testing.T) {
 	if _, err := w.Publish(t.Context(), p, m); platforms.KindOf(err) != platforms.Uncertain {
 		t.Fatalf("error %v, want uncertain", err)
 	}
-	w.AddByHand("我自己写的", time.Now())
+	for range 5 { // they hide no post of the app
+		w.AddByHand("我自己写的", time.Now())
+	}
 	found, err := w.Find(t.Context(), p, began.Add(-2*time.Second), m)
 	if err != nil || found.Outcome != platforms.Present || found.Receipt.ID != fmt.Sprint(w.Posts()[0].ID) {
 		t.Fatalf("found %+v, %v", found, err)
 	}
 	r, err := w.Publish(t.Context(), p, m)
-	if err != nil || r != found.Receipt || len(w.Posts()) != 2 {
+	if err != nil || r != found.Receipt || len(w.Posts()) != 6 {
 		t.Errorf("publish again: %+v, %v, %d posts", r, err, len(w.Posts()))
 	}
 }
@@ -191,6 +208,34 @@ func TestOnlyANewerPostIsAdopted(t *testing.T) {
 	found, err := w.Find(t.Context(), p, time.Now().Add(time.Minute), platformtest.NewMemo())
 	if err != nil || found.Outcome != platforms.Absent {
 		t.Errorf("found %+v, %v; want Absent", found, err)
+	}
+}
+
+func TestTheTimeOfAPostIsReadByThePlatformsClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, weibotest.Options{Repeats: true, Now: func() time.Time { return time.Now().Add(ahead) }})
+				p := w.post(t, "甲")
+				find := func(want platforms.Outcome, since time.Time) {
+					t.Helper()
+					found, err := w.Find(t.Context(), p, since, platformtest.NewMemo())
+					if err != nil || found.Outcome != want || len(found.Twins) != 0 {
+						t.Errorf("found %+v, %v; want %v alone", found, err, want)
+					}
+				}
+				if _, err := w.Publish(t.Context(), p, platformtest.NewMemo()); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(5 * time.Minute)
+				began := time.Now().Add(-2 * time.Second)
+				find(platforms.Absent, began)
+				if _, err := w.Publish(t.Context(), p, platformtest.NewMemo()); err != nil {
+					t.Fatal(err)
+				}
+				find(platforms.Present, began)
+			})
+		})
 	}
 }
 
@@ -230,90 +275,6 @@ func TestASurplusCopyIsNamed(t *testing.T) {
 	found, err := w.Find(t.Context(), p, began, m)
 	if err != nil || found.Receipt.ID != fmt.Sprint(w.Posts()[0].ID) || len(found.Twins) != 1 {
 		t.Errorf("found %+v, %v; want the first and one twin", found, err)
-	}
-}
-
-// Two posts of which the platform shows five could hide one another.
-func TestAnUnresolvedPostKeepsOthersWaiting(t *testing.T) {
-	for _, fault := range []struct {
-		name string
-		weibotest.Fault
-		appears bool
-	}{
-		{"lost but there", weibotest.LoseReply(), true},
-		{"lost and not there", weibotest.Refuse(), false},
-	} {
-		t.Run(fault.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, weibotest.Options{})
-				a, m := w.post(t, "甲"), platformtest.NewMemo()
-				began := time.Now().Add(-2 * time.Second)
-				w.Script("statuses/share", 1, fault.Fault)
-				if _, err := w.Publish(t.Context(), a, m); platforms.KindOf(err) != platforms.Uncertain {
-					t.Fatalf("error %v, want uncertain", err)
-				}
-				w.restart(t) // it is remembered
-				waits := func() bool {
-					t.Helper()
-					before := w.Calls("")
-					_, err := w.Publish(t.Context(), w.post(t, "乙"), platformtest.NewMemo())
-					if platforms.KindOf(err) == platforms.RateLimited {
-						if e := failed(t, err); !e.RetryAt.After(time.Now()) || w.Calls("") != before {
-							t.Errorf("until %v with %d calls", e.RetryAt, w.Calls("")-before)
-						}
-						return true
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					return false
-				}
-				if !waits() {
-					t.Fatal("the second post was sent")
-				}
-				look := func() {
-					t.Helper()
-					found, err := w.Find(t.Context(), a, began, m)
-					if err != nil || (found.Outcome == platforms.Present) != fault.appears {
-						t.Fatalf("found %+v, %v", found, err)
-					}
-				}
-				look()
-				if !fault.appears {
-					if !waits() {
-						t.Error("an early look-up that finds nothing settled the first post")
-					}
-					<-time.After(absentAfter + time.Second)
-					look()
-				}
-				if waits() {
-					t.Error("the second post waits, though the first one is settled")
-				}
-			})
-		})
-	}
-}
-
-func TestAPostThatNobodySettlesKeepsOthersWaitingForAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, weibotest.Options{})
-		w.Script("statuses/share", 1, weibotest.Refuse())
-		_, _ = w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo())
-		<-time.After(openFor)
-		if _, err := w.Publish(t.Context(), w.post(t, "乙"), platformtest.NewMemo()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestARefusedPostKeepsNobodyWaiting(t *testing.T) {
-	w := newWorld(t, weibotest.Options{})
-	w.Script("statuses/share", 1, weibotest.Answer(20021))
-	if _, err := w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo()); platforms.KindOf(err) != platforms.Rejected {
-		t.Fatal(err)
-	}
-	if _, err := w.Publish(t.Context(), w.post(t, "乙"), platformtest.NewMemo()); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -403,28 +364,6 @@ func TestTheTokenIsAskedForOnceADayAndEndangersNoPost(t *testing.T) {
 		}
 		if n := w.Calls("oauth2/get_token_info"); n != 2 {
 			t.Errorf("asked %d times, want 2", n)
-		}
-	})
-}
-
-func TestTwoPostsOfOneAccountAreSentOneAfterTheOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, weibotest.Options{})
-		w.Script("statuses/share", 1, weibotest.Delay(20*time.Second))
-		go func() { _, _ = w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo()) }()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		_, err := w.Publish(ctx, w.post(t, "乙"), platformtest.NewMemo())
-		if platforms.KindOf(err) != platforms.Unavailable {
-			t.Errorf("error %v, want unavailable: it never had its turn", err)
-		}
-		if n := w.Calls("statuses/share"); n != 1 {
-			t.Errorf("%d calls at once, want 1", n)
-		}
-		<-time.After(15 * time.Second)
-		if _, err := w.Publish(t.Context(), w.post(t, "丙"), platformtest.NewMemo()); err != nil {
-			t.Error(err)
 		}
 	})
 }

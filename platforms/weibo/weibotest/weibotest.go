@@ -39,6 +39,8 @@ type Options struct {
 	ExpiresIn time.Duration
 	// Withdrawn is a user who took the grant back: 21332.
 	Withdrawn bool
+	// Revoked is the same, in the platform's other words: 21319.
+	Revoked bool
 	// Unaudited is an app that only its test users may use, and this is none: 21321.
 	Unaudited bool
 	// Bare answers errors as some gateways do: with their status and no JSON.
@@ -131,6 +133,7 @@ var endpoints = map[string]endpoint{
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e, ok := endpoints[r.URL.Path]
 	fault := s.due(name(r.URL.Path))
+	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	usual := func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -156,6 +159,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (s *Server) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options.Now()
+}
+
 // name is how tests call a path: "statuses/share".
 func name(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "2/"), ".json")
@@ -170,6 +179,8 @@ func (s *Server) serve(e endpoint, r *http.Request) (any, *refusal) {
 		return nil, &refusal{code: 10006}
 	case token != s.options.Token, s.options.Withdrawn:
 		return nil, &refusal{code: 21332}
+	case s.options.Revoked:
+		return nil, &refusal{code: 21319}
 	case e.open:
 	case s.options.ExpiresIn < 0:
 		return nil, &refusal{code: 21327}

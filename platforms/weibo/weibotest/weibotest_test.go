@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // call makes a request and returns the error_code of the answer and what it holds.
@@ -127,5 +128,50 @@ func TestATextThatWasEncodedTwiceShows(t *testing.T) {
 	call(t, s, "POST", "/2/statuses/share.json", status(url.QueryEscape("文")+" https://example.com/"))
 	if got := s.Posts()[0].Text; got != "%E6%96%87 https://example.com/" {
 		t.Errorf("text %q", got)
+	}
+}
+
+func TestALongerLimitCanBeGranted(t *testing.T) {
+	for n, want := range map[int]int{1980: 0, 2000: 20012} {
+		s := New(Options{Limit: 2000})
+		if code, _ := call(t, s, "POST", "/2/statuses/share.json", status(strings.Repeat("文", n)+" https://example.com/")); code != want {
+			t.Errorf("%d characters: code %d, want %d", n, code, want)
+		}
+	}
+}
+
+func TestARepeatIsRefusedForAWhile(t *testing.T) {
+	now := time.Now()
+	s := New(Options{Now: func() time.Time { return now }})
+	for _, step := range []struct {
+		after time.Duration
+		code  int
+	}{{0, 0}, {0, 20019}, {repeatAfter - 2*time.Second, 20019}, {3 * time.Second, 0}} {
+		now = now.Add(step.after)
+		if code, _ := call(t, s, "POST", "/2/statuses/share.json", status("文 https://example.com/")); code != step.code {
+			t.Errorf("%v later: code %d, want %d", step.after, code, step.code)
+		}
+	}
+}
+
+func TestTheTimelineHasFivePostsWithShortLinks(t *testing.T) {
+	s := New(Options{})
+	for _, text := range []string{"一", "二", "三", "四", "五", "六"} {
+		call(t, s, "POST", "/2/statuses/share.json", status(text+" https://example.com/"))
+	}
+	s.AddByHand("七", time.Now())
+	for base, newest := range map[string]string{"0": "七", "1": "六 http://t.cn/A"} {
+		_, answer := call(t, s, "GET", "/2/statuses/user_timeline.json", url.Values{"base_app": {base}, "count": {"100"}})
+		list, _ := answer["statuses"].([]any)
+		if len(list) != 5 {
+			t.Fatalf("%d posts, want 5", len(list))
+		}
+		first, _ := list[0].(map[string]any)
+		if text, _ := first["text"].(string); !strings.HasPrefix(text, newest) {
+			t.Errorf("base_app=%s: newest %q, want %q", base, text, newest)
+		}
+		if id, _ := first["id"].(float64); id <= 1<<32 {
+			t.Errorf("id %v, want one of 64 bits", id)
+		}
 	}
 }

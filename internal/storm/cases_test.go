@@ -194,8 +194,10 @@ func TestAServerThatIsDownForADayHasNoCopiesAfterwards(t *testing.T) {
 	h = d.p.start() // with a breaker that is closed
 	for _, id := range ids {
 		h.await(id, published(1))
-		d.has(id, 1, 0, title(1))
 	}
 	h.stop()
+	for _, id := range ids { // now that no upload is under way
+		d.has(id, 1, 0, title(1))
+	}
 	d.calls("POST /posts", len(ids))
 }

@@ -85,9 +85,11 @@ func TestOnAnAlmostFullDiskNothingBegins(t *testing.T) {
 	d.p.drop("b", title(1)) // a look that need not be waited for
 	for _, id := range []string{"a", "b"} {
 		h.await(id, published(1))
-		d.has(id, 1, 0, title(1))
 	}
 	h.stop()
+	for _, id := range []string{"a", "b"} {
+		d.has(id, 1, 0, title(1))
+	}
 }
 
 // What a call brought about is recorded on a full disk too: at once in pages of

@@ -2,6 +2,7 @@ package xiaohongshu
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -30,6 +31,8 @@ const (
 	publishTimeout = 11 * time.Minute
 	readTimeout    = 2 * time.Minute
 )
+
+const noVerdict = "answered neither with success nor with an error"
 
 // note is a note of the account, as a list shows it. Its id is enough to find it;
 // strangers need the token too.
@@ -91,26 +94,37 @@ func (c *Client) publish(ctx context.Context, p publication) error {
 		return err
 	}
 	if !answer.Success {
-		return reply.Fail(platforms.Uncertain, strconv.Itoa(reply.Status), "answered neither with success nor with an error")
+		return reply.Fail(platforms.Uncertain, strconv.Itoa(reply.Status), noVerdict)
 	}
 	return nil
 }
 
 // notes returns the first page of the account's own notes. Some versions wrap the
-// data twice.
+// data twice, and an account without notes may have null for a list. An answer without
+// any list is a failure: it does not say that a note is absent.
 func (c *Client) notes(ctx context.Context) ([]note, error) {
 	var answer struct {
 		Data struct {
-			Feeds []note `json:"feeds"`
+			Feeds json.RawMessage `json:"feeds"`
 			Data  struct {
-				Feeds []note `json:"feeds"`
+				Feeds json.RawMessage `json:"feeds"`
 			} `json:"data"`
 		} `json:"data"`
 	}
 	if err := c.read(ctx, opNotes, http.MethodGet, "/api/v1/user/me?tab=note", nil, &answer); err != nil {
 		return nil, err
 	}
-	return append(answer.Data.Feeds, answer.Data.Data.Feeds...), nil
+	list := answer.Data.Data.Feeds
+	if list == nil {
+		list = answer.Data.Feeds
+	}
+	var notes []note
+	if err := json.Unmarshal(list, &notes); err != nil {
+		return nil, &platforms.Error{
+			Platform: platform, Op: opNotes, Kind: platforms.Dependency, Message: "the answer holds no list of notes", Err: err,
+		}
+	}
+	return notes, nil
 }
 
 // exists asks whether a note that is in no list is still to be seen.
@@ -125,7 +139,25 @@ func (c *Client) exists(ctx context.Context, n note) (bool, error) {
 	if readComplaint(reply).isGone() {
 		return false, nil
 	}
-	return true, failure(httpx.Read, reply)
+	if err := failure(httpx.Read, reply); err != nil {
+		return false, err
+	}
+	var answer struct {
+		Data struct {
+			Data struct {
+				Note struct {
+					ID string `json:"noteId"`
+				} `json:"note"`
+			} `json:"data"`
+		} `json:"data"`
+	}
+	if err := succeeded(reply, &answer); err != nil {
+		return false, broken(ctx, err)
+	}
+	if answer.Data.Data.Note.ID == "" {
+		return false, reply.Fail(platforms.Dependency, strconv.Itoa(reply.Status), "the answer holds no note")
+	}
+	return true, nil
 }
 
 // isLoggedIn asks for the state of the session.
@@ -160,7 +192,22 @@ func (c *Client) read(ctx context.Context, op, method, path string, body, out an
 	if err := failure(httpx.Read, reply); err != nil {
 		return err
 	}
-	return broken(ctx, reply.JSON(out))
+	return broken(ctx, succeeded(reply, out))
+}
+
+// succeeded decodes the answer to a read. One that does not call itself a success
+// tells nothing, not even that the account is logged out.
+func succeeded(r *httpx.Reply, out any) error {
+	var answer struct {
+		Success bool `json:"success"`
+	}
+	if err := r.JSON(&answer); err != nil {
+		return err
+	}
+	if !answer.Success {
+		return r.Fail(platforms.Dependency, strconv.Itoa(r.Status), noVerdict)
+	}
+	return r.JSON(out)
 }
 
 func (c *Client) do(ctx context.Context, call httpx.Call, op, method, path string, body any) (*httpx.Reply, error) {

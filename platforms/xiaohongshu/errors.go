@@ -36,8 +36,8 @@ type text struct {
 // own; the first part that occurs decides. The texts are those of
 // xpzouying/xiaohongshu-mcp and of the pages of Xiaohongshu that it shows.
 var publishTexts = []text{
-	// The button was pressed, and what came of it is not known. Such a note is looked
-	// for, and never sent a second time.
+	// The button was pressed, or may have been, and what came of it is not known. Such
+	// a note is looked for; after a press it is never sent a second time by itself.
 	{textUnconfirmed, platforms.Uncertain},
 	{"context canceled", platforms.Uncertain},
 

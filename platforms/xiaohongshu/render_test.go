@@ -45,6 +45,7 @@ func TestATitleIsCountedAsThePageCounts(t *testing.T) { // B39
 		"😀":                     2,
 		"你好世界":                  4,
 		"hello":                 3,
+		"a":                     1,
 		"OOTD穿搭分享":              6,
 	} {
 		if n := dialect.Units(title); n != units || xiaohongshutest.Units(title) != units {

@@ -132,6 +132,9 @@ func (c *Client) Publish(ctx context.Context, p platforms.Post, m platforms.Memo
 		if mine := c.mine(notes, p, before, before.At); len(mine) > 0 {
 			return c.adopt(ctx, p, m, mine[len(mine)-1])
 		}
+		if !before.reachedBy(notes) {
+			return platforms.Receipt{}, outOfSight(opPublish)
+		}
 	}
 	images, err := c.writePictures(ctx, p)
 	if err != nil {
@@ -220,6 +223,8 @@ func (c *Client) Find(ctx context.Context, p platforms.Post, since time.Time, m 
 				return platforms.Found{}, c.orLoggedOut(ctx, err)
 			}
 		}
+	case len(mine) == 0 && !before.reachedBy(notes):
+		return platforms.Found{}, outOfSight(opNotes)
 	case len(mine) == 0:
 		return platforms.Found{}, nil
 	default:
@@ -304,6 +309,29 @@ func (s snapshot) fresh(notes []note, title string, since time.Time) []note {
 	})
 	slices.SortStableFunc(mine, func(a, b note) int { return b.created().Compare(a.created()) })
 	return mine
+}
+
+// reachedBy reports whether a list goes back to the snapshot, or the snapshot to the
+// account's first note: only then is a note that it lacks absent. Pinned notes come
+// first, whatever their age.
+func (s snapshot) reachedBy(notes []note) bool {
+	if n := len(notes); n > 0 {
+		if last := notes[n-1]; slices.Contains(s.IDs, last.ID) || last.created().Before(s.At.Add(-slack)) && !last.created().IsZero() {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(s.IDs, func(id string) bool {
+		return !slices.ContainsFunc(notes, func(n note) bool { return n.ID == id })
+	})
+}
+
+// outOfSight says that the list does not show whether an earlier attempt has left a
+// note. Nothing is sent then.
+func outOfSight(op string) error {
+	return &platforms.Error{
+		Platform: platform, Op: op, Kind: platforms.Uncertain, Code: platforms.CodeNoID,
+		Message: "the list of notes does not go back to the first attempt; " + hints[platforms.Uncertain],
+	}
 }
 
 func savedSnapshot(m platforms.Memo) (s snapshot, ok bool) {

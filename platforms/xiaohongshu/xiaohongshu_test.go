@@ -6,6 +6,7 @@ import (
 	"errors"
 	"image/png"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -287,6 +288,25 @@ func TestALostSessionIsToldAsSuch(t *testing.T) {
 	})
 }
 
+func TestASessionThatEndsDuringAPublicationIsTakenUpAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, xiaohongshutest.Options{})
+		p, m := w.post(t, "甲"), platformtest.NewMemo()
+		w.Script(publish, 1, func(rw http.ResponseWriter, r *http.Request, usual http.HandlerFunc) {
+			w.Configure(func(o *xiaohongshutest.Options) { o.LoggedOut = true })
+			usual(rw, r)
+		})
+		_, err := w.Publish(t.Context(), p, m)
+		if e := failed(t, err); e.Kind != platforms.Unauthorized || w.Calls(publish) != 1 {
+			t.Errorf("got %+v after %d calls, want unauthorized", e, w.Calls(publish))
+		}
+		w.Configure(func(o *xiaohongshutest.Options) { o.LoggedOut = false })
+		if r, err := w.Publish(t.Context(), p, m); err != nil || len(w.Notes()) != 1 || r.ID != w.Notes()[0].ID {
+			t.Errorf("receipt %+v, %v, %d notes", r, err, len(w.Notes()))
+		}
+	})
+}
+
 func TestAnInterfaceThatIsDownIsADependency(t *testing.T) { // B43
 	w := newWorld(t, xiaohongshutest.Options{})
 	faults := platformtest.NewFaultTransport(w.Server.Transport())
@@ -333,122 +353,6 @@ func TestOneBrowserIsOpenAtATime(t *testing.T) {
 			t.Errorf("%d notes with %d browsers at once, want 3 with 1", len(w.Notes()), w.Browsers())
 		}
 	})
-}
-
-func TestANoteThatFellOutOfTheListIsAskedForByItsID(t *testing.T) {
-	w := newWorld(t, xiaohongshutest.Options{Page: 3, Pinned: "置顶"})
-	p, m := w.post(t, "甲"), platformtest.NewMemo()
-	since := began()
-	r, err := w.Publish(t.Context(), p, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		w.Add("更新的", time.Now())
-	}
-	if found, err := w.Find(t.Context(), p, since, m); err != nil || found.Outcome != platforms.Present || found.Receipt != r {
-		t.Errorf("found %+v, %v; want it", found, err)
-	}
-	w.Delete(r.ID)
-	if found, err := w.Find(t.Context(), p, since, m); err != nil || found.Outcome != platforms.Absent {
-		t.Errorf("deleted by hand: found %+v, %v; want Absent", found, err)
-	}
-}
-
-func TestASurplusCopyIsNamed(t *testing.T) {
-	w := newWorld(t, xiaohongshutest.Options{})
-	p, m := w.post(t, "甲"), platformtest.NewMemo()
-	since := began()
-	if _, err := w.Publish(t.Context(), p, m); err != nil {
-		t.Fatal(err)
-	}
-	w.Add("甲", time.Now())
-	found, err := w.Find(t.Context(), p, since, m)
-	if err != nil || found.Receipt.ID != w.Notes()[0].ID || len(found.Twins) != 1 || found.Twins[0].ID != w.Notes()[1].ID {
-		t.Errorf("found %+v, %v; want the first and one twin", found, err)
-	}
-}
-
-func TestTheNoteOfAnotherArticleWithTheSameTitleIsNotTaken(t *testing.T) {
-	w := newWorld(t, xiaohongshutest.Options{})
-	a, m := w.post(t, "周报"), platformtest.NewMemo()
-	since := began()
-	w.Script(publish, 1, xiaohongshutest.FailToPublish("没有找到发布 TAB - 上传图文"))
-	if _, err := w.Publish(t.Context(), a, m); platforms.KindOf(err) != platforms.Dependency {
-		t.Fatal(err)
-	}
-	b := a
-	b.Key = "another key"
-	other, err := w.Publish(t.Context(), b, platformtest.NewMemo())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.restart(t)
-	if found, err := w.Find(t.Context(), a, since, m); err != nil || found.Outcome != platforms.Absent {
-		t.Errorf("found %+v, %v; want Absent", found, err)
-	}
-	r, err := w.Publish(t.Context(), a, m)
-	if err != nil || r.ID == other.ID || len(w.Notes()) != 2 {
-		t.Errorf("receipt %+v, %v, %d notes; want one of its own", r, err, len(w.Notes()))
-	}
-}
-
-func TestWithoutASnapshotTheTimeOfAnIDTells(t *testing.T) {
-	w := newWorld(t, xiaohongshutest.Options{})
-	w.Add("甲", time.Now())
-	p := w.post(t, "甲")
-	for since, want := range map[time.Duration]platforms.Outcome{-2 * time.Second: platforms.Present, time.Minute: platforms.Absent} {
-		found, err := w.Find(t.Context(), p, time.Now().Add(since), platformtest.NewMemo())
-		if err != nil || found.Outcome != want {
-			t.Errorf("since %v: found %+v, %v", since, found, err)
-		}
-	}
-}
-
-func TestPicturesLieWhereTheInterfaceSeesThem(t *testing.T) {
-	shared := t.TempDir()
-	s := xiaohongshutest.New(xiaohongshutest.Options{ReadFile: func(path string) ([]byte, error) {
-		rest, ok := strings.CutPrefix(path, "/app/images/")
-		if !ok {
-			return nil, os.ErrNotExist
-		}
-		return os.ReadFile(filepath.Join(shared, rest))
-	}})
-	c, err := New(Config{ImageDir: shared, ImageMount: "/app/images"}, platforms.Env{Dir: t.TempDir(), Transport: s.Transport()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.Render(&article.Article{ID: "a", Title: "甲", Body: "文", Images: []article.Image{dot(t, t.TempDir())}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Publish(t.Context(), p, platformtest.NewMemo()); err != nil || len(s.Notes()[0].Images) != 1 {
-		t.Errorf("notes %+v, %v", s.Notes(), err)
-	}
-}
-
-func TestPicturesThatTheInterfaceDoesNotSeeAreSuspected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, xiaohongshutest.Options{ReadFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }})
-		_, err := w.Publish(t.Context(), w.post(t, "甲"), platformtest.NewMemo())
-		if e := failed(t, err); e.Kind != platforms.Dependency || !strings.Contains(e.Message, "image_mount") {
-			t.Errorf("got %+v, want dependency and a hint", e)
-		}
-	})
-}
-
-func TestAPictureThatCannotBeDecodedIsNamed(t *testing.T) {
-	w := newWorld(t, xiaohongshutest.Options{})
-	file := filepath.Join(t.TempDir(), "broken.png")
-	if err := os.WriteFile(file, []byte("\x89PNG\r\n\x1a\nbroken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := w.post(t, "甲")
-	p.Images = []article.Image{{Ref: "broken.png", Path: file, Name: "broken.png"}}
-	_, err := w.Publish(t.Context(), p, platformtest.NewMemo())
-	if e := failed(t, err); e.Kind != platforms.Rejected || !strings.Contains(e.Message, "broken.png") || w.Calls(publish) != 0 {
-		t.Errorf("got %+v, want rejected by name", e)
-	}
 }
 
 func TestAnOldVersionIsWarnedOf(t *testing.T) {
